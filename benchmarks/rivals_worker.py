@@ -283,16 +283,16 @@ class StochasticGradient(Model):
         super().__init__(X, y)
         self.model = SGDClassifier(loss="log_loss", random_state=0)
         self.scaler = StandardScaler(with_mean=not sp.issparse(X))
-        self.fitted = False
+        self._fitted = False
 
     def learn(self, rows: Any) -> Any:
         X, y = rows
         found: Any = [None] * len(y)
-        if self.fitted:
+        if self._fitted:
             found = self.model.predict_proba(self.scaler.transform(X))[:, 1]
         self.scaler.partial_fit(X)
         self.model.partial_fit(self.scaler.transform(X), y, classes=[-1, 1])
-        self.fitted = True
+        self._fitted = True
         return found
 
 

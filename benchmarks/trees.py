@@ -114,7 +114,13 @@ def gains(data: Path, rows: int) -> dict[str, dict[str, list[float]]]:
 def accuracies(X: Any, y: np.ndarray) -> dict[str, list[float]]:
     """Errors on the first rows and on all, by kind of votes, and with parts of the tree switched off."""
     found = {}
-    for learner in (Tree(5), Tree(8), Tree(8, leaf_prediction="majority"), Tree(8, min_split_gain=0, grace_period=32), Tree(8, max_features=0.7)):
+    for learner in (
+        Tree(5),
+        Tree(8),
+        Tree(8, leaf_prediction="majority"),
+        Tree(8, min_split_gain=0, grace_period=32),
+        Tree(8, max_features=0.7),
+    ):
         for votes in ("hard", "real"):
             model = OnlineBBM(learner, 21, votes=votes, random_state=0)
             errors = [progressive_error(model, X[:FEW], y[:FEW]), progressive_error(model, X, y)]

@@ -48,7 +48,7 @@ def ours(make: Callable[[], Any]) -> Callable[[Any, Any], tuple[float, float]]:
         start = time.process_time()
         scores = model.progressive_fit(X, y)
         seconds = time.process_time() - start
-        target = model.fitted.target
+        target = model._fitted.target
         return float(1 - target.mistakes(scores, target.encode(y)).mean()), seconds
 
     return run

@@ -51,7 +51,7 @@ def blocks() -> dict[str, str]:
 def error(model: OnlineClassifier, X: Any, y: Any, delay: int, votes: Any) -> float:
     late, wrong, size = Delayed(model, delay, votes=votes), 0, 0
     for page in open_stream(X, y=y):
-        wrong += int(page.target.mistakes(late.learn_page(page), page.batch.y).sum())
+        wrong += int(page.target.mistakes(late.learn(page, squeeze=False), page.batch.y).sum())
         size += page.n_rows
     return wrong / size
 

@@ -45,7 +45,7 @@ def run_stream(rows: int, folder: Path, new_words: int) -> list[dict[str, Any]]:
         point = {"rows": (k + 1) * _BLOCK, "words": _words(k, new_words), "alarms": model.n_alarms_}
         point |= {"rows_per_second": round(done / seconds, -2), "process_mb": round(memory())}
         point["rows_per_second"] = int(point["rows_per_second"])
-        trees = [one.committee for one in model.fitted.root.parts if hasattr(one.committee, "histograms")]
+        trees = [one.committee for one in model._fitted.root.parts if hasattr(one.committee, "histograms")]
         point["histograms_mb"] = round(sum(tree.histograms.nbytes for tree in trees) / 1e6)
         curve.append(point)
         seconds = 0.0

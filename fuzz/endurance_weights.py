@@ -71,7 +71,7 @@ def wrong(model: Any, X: Any, folder: Path, numbers: bool) -> str:
     answers = model.predict(X[:200]) if numbers else model.predict_proba(X[:200])
     if not np.isfinite(np.asarray(answers, float)).all():
         return "an answer is not finite"
-    node = model.fitted.root.trimmed()
+    node = model._fitted.root.trimmed()
     for name, array in (node.arrays() or {}).items():
         if array.dtype.kind == "f" and not (np.isfinite(array) | (array == np.inf) & ("edges" in name)).all():
             return f"{name} is not finite"

@@ -53,6 +53,7 @@ from onlineboost.cli.inspect import describe
 from onlineboost.compiled.jit import njit
 from onlineboost.errors import ConflictError, NotFittedError
 from onlineboost.fitted.asked import HEAD
+from onlineboost.model import MODEL_CLASSES
 from onlineboost.readers import open_stream
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
@@ -113,7 +114,7 @@ def learn(model: Any, kind: str, n: int) -> None:
         for x, label in zip(DICTS[: n // 5], Y if kind == "dicts" else FIVE, strict=False):
             model.learn_one(x, int(label))
     else:
-        like = {"like": model} if model.fitted is not None else {}
+        like = {"like": model} if model._fitted is not None else {}
         rows, labels = (W, SIGNS) if kind == "old" else (X, Y)
         for page in open_stream(rows[:n], y=labels[:n], **like):
             model.learn(page)
@@ -126,7 +127,7 @@ def learn_numbers(model: Any, kind: str, n: int) -> None:
         for x, target in zip(DICTS[: n // 5], Z, strict=False):
             model.learn_one(x, float(target))
     else:
-        like = {"like": model} if model.fitted is not None else {"task": "number"}
+        like = {"like": model} if model._fitted is not None else {"task": "number"}
         for page in open_stream(X[:n], y=Z[:n], **like):
             model.learn(page)
 
@@ -162,7 +163,7 @@ def honest(pairs: list[tuple[str, str]], old: bool = False) -> list[File]:
 
 def wait(model: Any, votes: Any) -> None:
     """Some tickets that wait, the same in every run."""
-    pending = model.fitted.pending = Pending(votes=votes)
+    pending = model._fitted.pending = Pending(votes=votes)
     pending.model, pending.secret, pending.run = b"the same", b"known to the file", 7
     pending.secret = pending.secret[:16]
     model.tell(model.ask(DICTS[0]), 1)
@@ -233,7 +234,7 @@ ODD = (
     -0.5, 1e-300, 1e308, -1e308, "", "x", "auto", "\x1b[2J", "label", [], [0], [[]], [1, 2], ["a"], [["a", "b"]], {},
     {"class": "Linear", "params": {}}, {"array": [1, 2]}, {"array": [[1], [2, 3]]},
 )  # fmt: skip
-CLASSES = sorted({*onlineboost.OnlineClassifier.kinds, "Copies", "Binner", "object"})
+CLASSES = sorted({*MODEL_CLASSES, "Copies", "Binner", "object"})
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -459,7 +459,9 @@ def ensembles() -> Iterator[Case]:
         yield from otherwise(turned, model)
     for slots in (16, 128):  # fewer than features, and more
         costly = ob.Perceptron(bits=4), ob.Restarting(ob.OnlineBBM(ob.Tree(2, max_slots=slots), 2))
-        model = ob.StackedEnsemble([ob.Linear(standardize=True), ob.Newton(), *costly], n_always_active=2, random_state=0)
+        model = ob.StackedEnsemble(
+            [ob.Linear(standardize=True), ob.Newton(), *costly], n_always_active=2, random_state=0
+        )
         yield on(long_rows, model)
         yield from otherwise(long_rows, model, (90, 100, 192, 4000, 8500))
     model = ob.StackedEnsemble([ob.Linear(), ob.NaiveBayes(max_slots=16)], n_always_active=1, random_state=0)

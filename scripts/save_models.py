@@ -23,10 +23,19 @@ MODELS = {
     "memory": (ob.BatchBoost(n_estimators=3, max_leaves=5, max_rows=200), y),
     "regressor": (ob.OnlineGradientBoost(ob.LeastSquares(), 2, random_state=0), NUMBERS),
     "stump": (ob.OnlineBBM(ob.Stump(grace_period=8, max_features=0.5), 2, random_state=3), y),
-    "trees": (ob.OnlineGradientBoost(ob.RegressionTree(2, grace_period=8, min_split_gain=2.0, leaf_prediction="mean"), 2), NUMBERS),
-    "stacked": (ob.StackedEnsemble([ob.Linear(), ob.Tree(2, grace_period=8, tau=0.2)], n_always_active=1, random_state=0), y),
+    "trees": (
+        ob.OnlineGradientBoost(ob.RegressionTree(2, grace_period=8, min_split_gain=2.0, leaf_prediction="mean"), 2),
+        NUMBERS,
+    ),
+    "stacked": (
+        ob.StackedEnsemble([ob.Linear(), ob.Tree(2, grace_period=8, tau=0.2)], n_always_active=1, random_state=0),
+        y,
+    ),
     "restarting": (ob.Restarting(ob.OnlineBBM(ob.Linear(), 2)), y),
-    "adaptive": (ob.Adaptive(ob.OnlineBBM(ob.Tree(2, leaf_prediction="majority", max_features=0.5), 2, random_state=0)), y),
+    "adaptive": (
+        ob.Adaptive(ob.OnlineBBM(ob.Tree(2, leaf_prediction="majority", max_features=0.5), 2, random_state=0)),
+        y,
+    ),
     "default": (ob.OnlineBoost("low", random_state=0), y),
     "pending": (ob.Linear(), y),
 }

@@ -115,7 +115,7 @@ def make(booster: str, learner: str, delivery: str = "auto", n: int = 5):
 
 def everything(model) -> bytes:
     """All that affects the next update, as bytes."""
-    nodes, states = [model.fitted.root.trimmed()], []
+    nodes, states = [model._fitted.root.trimmed()], []
     parts = [str(model.classes_.tolist()).encode(), str(model.n_features_in_).encode()]
     while nodes:
         for name, value in vars(nodes.pop()).items():

@@ -8,7 +8,7 @@ from onlineboost.loop.link import LEAD, ROUND, SETTLE, VOTE, link, new_table
 
 
 def _linked(booster, state, h, p):
-    table = new_table(1, h.size, booster.traits["leading"])
+    table = new_table(1, h.size, booster._traits["leading"])
     table.carry[:] = 0.0
     return link(state, table, np.array(h, float), p, np.empty(h.size, np.float32)), table
 
@@ -16,7 +16,7 @@ def _linked(booster, state, h, p):
 def voted(booster, state, h) -> float:
     """The score of a committee with these votes."""
     calls, _ = _linked(booster, state, h, np.empty(h.size))
-    if booster.traits["leading"]:
+    if booster._traits["leading"]:
         calls.take(LEAD)
     return calls.take(VOTE)
 
@@ -24,7 +24,7 @@ def voted(booster, state, h) -> float:
 def rounded(booster, state, h, y, p, number: int | None = None) -> None:
     """A round with these votes and this label: writes the weights of the learners into p."""
     calls, table = _linked(booster, state, h, p)
-    if booster.traits["leading"]:
+    if booster._traits["leading"]:
         calls.take(LEAD)
     calls.take(VOTE)
     table.carry[:] = 0.0

@@ -54,7 +54,7 @@ def test_a_row_that_cannot_be_asked_leaves_nothing():
     model = OnlineBBM(n_estimators=3)
     with pytest.raises(DataError, match="expected"):
         model.ask({"x": object()})
-    assert model.fitted is None
+    assert model._fitted is None
 
 
 def test_frames_are_read_as_the_stream_was():

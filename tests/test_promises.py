@@ -160,7 +160,7 @@ def test_one_learner_is_the_learner_alone(booster, learner, delivery, stream):
     votes = boosted.progressive_fit(X, y)
     assert np.array_equal(votes >= 0, scores >= 0)
     committees = [
-        {name: array.tobytes() for name, array in model.fitted.root.arrays().items() if name.startswith("committee")}
+        {name: array.tobytes() for name, array in model._fitted.root.arrays().items() if name.startswith("committee")}
         for model in (boosted, alone)
     ]
     assert committees[0] == committees[1]

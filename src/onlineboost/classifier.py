@@ -39,18 +39,27 @@ class OnlineClassifier(OnlineModel):
     _: KW_ONLY
     max_classes: int = 100
 
-    sklearn_type = "classifier"
+    class_weight = None  # of classes that have the parameter: a dict, "balanced", or None
 
-    def new_target(self) -> Classes:
+    _sklearn_type = "classifier"
+
+    def _new_target(self) -> Classes:
         return Classes()
 
     def _target_of_batches(self) -> Classes:
         return Classes(-1, 1)
 
-    def with_classes(self, node: Any, n: int) -> Any:
+    def _prepare(self, fitted: Fitted) -> None:
+        super()._prepare(fitted)
+        fitted.allow_classes(self.max_classes)
+
+    def _is_prepared(self, fitted: Fitted) -> bool:
+        return self.max_classes is fitted.spec.max_classes
+
+    def _with_classes(self, node: Any, n: int) -> Any:
         """The node of this model, for more classes: new ones begin at this row."""
         seed, known = node.settings.seed, max(node.n_classes, 2)
-        fresh: list[Any] = [self.new_node(0, (seed + k) % (1 << 63)) for k in range(known, n)]
+        fresh: list[Any] = [self._new_node(0, (seed + k) % (1 << 63)) for k in range(known, n)]
         if isinstance(node, ObjectNode):
             return objects_with_classes(node, fresh)
         for one in fresh:
@@ -116,7 +125,7 @@ class OnlineClassifier(OnlineModel):
         fitted.threshold = None if threshold is None else self._cut(fitted, threshold)
 
     def _threshold(self) -> float | None:  # a subclass may have a parameter ``threshold``
-        fitted = self.fitted
+        fitted = self._fitted
         cutoff = None if fitted is None else fitted.cutoff
         return None if fitted is None or cutoff is None else cutoff.probability(fitted)
 
@@ -171,7 +180,7 @@ class OnlineClassifier(OnlineModel):
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """The probability of each label seen so far, for one dict of features; empty before anything was learnt."""
-        fitted = self.fitted
+        fitted = self._fitted
         if fitted is None:
             return {}
         chances = fitted.score_one(x, probabilities=True)
@@ -182,7 +191,7 @@ class OnlineClassifier(OnlineModel):
         """``predict_proba_one`` for each row of a data frame, as a frame of the same library: a column per label."""
         from onlineboost.readers.frames import like_frame
 
-        fitted = self.fitted
+        fitted = self._fitted
         if fitted is None:
             return like_frame(X, None, [])
         chances = self._answers_to_many(fitted, X, probabilities=True)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from onlineboost.compiled.cores import n_cores
 from onlineboost.data.arrays import Source, check_features, check_labels, check_weight, is_frame
 from onlineboost.data.batch import LARGEST, Batch, Floats
-from onlineboost.data.classes import MAX_CLASSES
 from onlineboost.data.columns import Columns
 from onlineboost.data.page import Page, Pages
 from onlineboost.data.schema import Schema
@@ -39,6 +38,9 @@ from onlineboost.registry import BOOSTERS, LEARNERS
 from onlineboost.storage import model_file
 from onlineboost.storage.validity import InvalidStateError
 
+MODEL_CLASSES: dict[str, type[OnlineModel]] = {}
+"""All classes of models, by name."""
+
 Engine = Literal["threads", "ray"]
 MAX_JOBS = 1024
 
@@ -49,9 +51,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     Abstract: ``OnlineClassifier`` and ``OnlineRegressor`` are the kinds.
     """
 
-    kinds: ClassVar[dict[str, type[OnlineModel]]] = {}
-
-    one_committee: ClassVar[bool] = True
+    _one_committee: ClassVar[bool] = True
     """Whether all learners share one committee and its transforms."""
 
     n_jobs: int | None = None
@@ -60,29 +60,15 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     lag: int = 0
     """Number of last labels that are features of each row."""
 
-    max_classes: int = MAX_CLASSES
-    """Number of classes beyond which labels are refused; of classifiers."""
-
-    class_weight: Any = None
-    """Weights of rows by their labels: a dict, "balanced", or None."""
-
-    away: Any = None
+    _away: Any = None
     """Where learners are within ``running_on("ray")``."""
 
     _fitted: Fitted | None = None
+    """All that was learned, replaced as a whole; None before the first example."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        OnlineModel.kinds[cls.__name__] = cls
-
-    @property
-    def fitted(self) -> Fitted | None:
-        """All that was learnt, replaced as a whole; None before the first example."""
-        return self._fitted
-
-    @fitted.setter
-    def fitted(self, fitted: Fitted | None) -> None:
-        self._fitted = fitted
+        MODEL_CLASSES[cls.__name__] = cls
 
     @property
     def _lock(self) -> SharedLock:
@@ -94,45 +80,45 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return found
 
     @abstractmethod
-    def new_node(self, n_features: int, seed: int | None = None) -> Any:
+    def _new_node(self, n_features: int, seed: int | None = None) -> Any:
         """The initial states, as a tree of nodes; an error for wrong parameters. Draws a seed if there is none."""
 
     @abstractmethod
-    def base_learner(self) -> Any:
+    def _base_learner(self) -> Any:
         """The weak learner, ready to form a committee."""
 
     @abstractmethod
-    def new_target(self) -> Any:
+    def _new_target(self) -> Any:
         """The target before the first example: ``Classes`` or ``Numbers``."""
 
     def _target_of_batches(self) -> Any:
         """The target of a batch that comes without one."""
-        return self.new_target()
+        return self._new_target()
 
-    def check_kernels(self) -> None:
+    def _check_kernels(self) -> None:
         """Raise an error for compiled functions that do not keep to their contract; of boosters from outside."""
 
-    def max_row_features(self) -> int | None:
+    def _row_limit(self) -> int | None:
         """Maximum number of features in a row; None: no limit."""
-        most: int | None = getattr(self.base_learner(), "max_row_features", lambda: None)()
+        most: int | None = getattr(self._base_learner(), "row_limit", lambda: None)()
         return most
 
-    def memory_limit(self) -> int | None:
+    def _memory_limit(self) -> int | None:
         """Megabytes that the user allows the model; None: not given, or no limit."""
         return None
 
     def _slot_limit(self) -> int:
         """Number of features with slots of their own; further ones share slots by a hash."""
-        return int(self.base_learner().slot_limit())
+        return int(self._base_learner().slot_limit())
 
-    def new_fitted(self, target: Any) -> Fitted:
+    def _new_fitted(self, target: Any) -> Fitted:
         """The ``Fitted`` before the first example; parameters set later take effect at the next ``fit``."""
         _check_inner(self)
-        self.check_kernels()
+        self._check_kernels()
         columns = Columns(owner=type(self).__name__)
-        fitted = Fitted(self.clone(), columns, target, self.new_node(0), lock=self._lock)
-        if self.fitted is not None:  # bounds of tickets that the user has chosen
-            fitted.pending = self.fitted.pending.anew()
+        fitted = Fitted(self.clone(), columns, target, self._new_node(0), lock=self._lock)
+        if self._fitted is not None:  # bounds of tickets that the user has chosen
+            fitted.pending = self._fitted.pending.anew()
         return fitted
 
     # ---- learning
@@ -180,29 +166,31 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         from onlineboost.engine.remote import Away
 
         with cluster(workers, address) as ray:
-            self.away = Away(ray, workers)
+            self._away = Away(ray, workers)
             try:
                 yield
             finally:
                 try:
-                    if self.fitted is not None:
-                        self.fitted.come_back()
+                    if self._fitted is not None:
+                        self._fitted.come_back()
                 except BaseException:  # the head and the record have learnt what the learners here have not
-                    self.fitted = None
+                    self._fitted = None
                     raise
                 finally:
-                    self.away.close()
-                    self.away = None
+                    self._away.close()
+                    self._away = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("away", "_first_lock")}
+        return {name: value for name, value in vars(self).items() if name not in ("_away", "_first_lock")}
 
     def verdict(self) -> str:
         """Whether boosting paid so far; empty for a learner alone."""
         return ""
 
-    def learn(self, page: Page | Batch) -> Floats:
+    def learn(self, page: Page | Batch, *, squeeze: bool = True) -> Floats:
         """Learn one page of a stream; returns the score of each row before its label was used.
+
+        With ``squeeze=False``, scores have two dimensions for two labels as well: [rows, 1].
 
         >>> from onlineboost import Linear
         >>> from onlineboost.readers import open_stream
@@ -213,22 +201,19 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         >>> model.predict_one({"size": 3, "colour": "red"})
         1
         """
-        return squeezed(self.learn_page(page))
-
-    def learn_page(self, page: Page | Batch) -> Floats:
-        """``learn``, with scores as they are within the library, [rows, width]."""
         with self._lock.turn():
-            return self._learn_page(page, self.fitted)[0]
+            scores = self._learn_within(page, self._fitted)[0]
+        return squeezed(scores) if squeeze else scores
 
-    def check_page(self, page: Page) -> None:
+    def _check_page(self, page: Page) -> None:
         """Raise an error for a page that cannot be learnt."""
-        fitted = self.fitted
+        fitted = self._fitted
         if fitted is None:  # a copy: the seed of this model is drawn when it learns
-            fitted = copy.deepcopy(self).new_fitted(self.new_target().merged(page.target))
+            fitted = copy.deepcopy(self)._new_fitted(self._new_target().merged(page.target))
         self._prepare(fitted)
         fitted.check_page(page)
 
-    def _learn_page(self, page: Page | Batch, fitted: Fitted | None) -> tuple[Floats, Fitted]:
+    def _learn_within(self, page: Page | Batch, fitted: Fitted | None) -> tuple[Floats, Fitted]:
         """Learn a page within a turn; without a ``Fitted``, start over."""
         if isinstance(page, Batch):
             schema, target = (fitted.columns.schema, fitted.target) if fitted else (None, self._target_of_batches())
@@ -239,12 +224,12 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             )
         begins = fitted is None
         if fitted is None:
-            fitted = self.new_fitted(self.new_target().merged(page.target))
+            fitted = self._new_fitted(self._new_target().merged(page.target))
         self._prepare(fitted)
         target = fitted.check_page(page)
-        fitted.go_away(self.away)
+        fitted.go_away(self._away)
         if begins:
-            self.fitted = fitted
+            self._fitted = fitted
         return fitted.learn_page(page, target), fitted
 
     def _learn(
@@ -258,7 +243,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             name = type(self).__name__
             raise DataError(f"{name} requires y to be passed, but the target y is None: expected one label per row")
         with self._lock.turn():
-            fitted = None if fresh else self.fitted
+            fitted = None if fresh else self._fitted
             if fitted is None or not _is_read(fitted, X):
                 columns = Columns() if fitted is None else fitted.columns
                 return self._learn_source(_in_memory(X, columns, True), y, classes, sample_weight, fresh)
@@ -273,14 +258,14 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def _learn_source(self, source: Source, y: Any, classes: Any, sample_weight: Any, fresh: bool = False) -> Floats:
         """Learn a table within a turn; everything is checked before the model changes."""
-        fitted = None if fresh else self.fitted
+        fitted = None if fresh else self._fitted
         (fitted.columns if fitted is not None else Columns()).locate(source)
         y = check_labels(y, source.n_rows)
         if fresh and not source.n_rows:
             raise DataError("X has no rows: there is nothing to learn from")
         if fresh and not source.n_features:
             raise DataError(f"X has 0 feature(s) (shape=({source.n_rows}, 0)) while a minimum of 1 is required.")
-        target = copy.copy(fitted.target) if fitted is not None else self.new_target()
+        target = copy.copy(fitted.target) if fitted is not None else self._new_target()
         if classes is not None:
             target.declare(classes, y)
         else:
@@ -290,16 +275,16 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         if fresh and not weight.any():
             raise DataError("sample_weight is zero everywhere: expected at least one positive weight")
         if fitted is None:
-            fitted = self.new_fitted(target)
+            fitted = self._new_fitted(target)
             fitted.check_met(source)
         self._prepare(fitted)
         fitted.check_rows(lambda: source.longest)
         fitted.check_target(target)
-        fitted.go_away(self.away)
+        fitted.go_away(self._away)
         fitted.meet(source, target)
         if classes is not None:
             fitted.name_classes(target.width)
-        self.fitted = fitted
+        self._fitted = fitted
         return fitted.learn_table(source, encoded, weight)
 
     def _learn_pages(
@@ -314,9 +299,9 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted: Fitted | None = None
         for page in pages:
             with turn():
-                scores, fitted = self._learn_page(page, fitted if fresh else self.fitted)
+                scores, fitted = self._learn_within(page, fitted if fresh else self._fitted)
             parts += [scores] if scored else []
-        fitted = fitted if fresh else self.fitted
+        fitted = fitted if fresh else self._fitted
         if fitted is None:
             raise DataError("the stream has no rows: there is nothing to learn from")
         return joined_scores(parts)
@@ -336,7 +321,10 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     def _prepare(self, fitted: Fitted) -> None:
         """Let parameters of a run, which may change between two batches, take effect."""
         fitted.root.use_threads(self._jobs())
-        fitted.allow_classes(self.max_classes)
+
+    def _is_prepared(self, fitted: Fitted) -> bool:
+        """Whether no parameter of a run has changed that matters to a single row."""
+        return True
 
     def _answers(self, fitted: Fitted, X: Any, probabilities: bool = False, loose: bool = False) -> Floats:
         """The scores of rows, [rows, width], or the probabilities."""
@@ -374,15 +362,15 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         with self._lock.turn():
             fitted = self._fitted
             if fitted is None:
-                fitted = self.new_fitted(self.new_target())
-            if self.max_classes is not fitted.spec.max_classes:
+                fitted = self._new_fitted(self._new_target())
+            if not self._is_prepared(fitted):
                 self._prepare(fitted)
             fitted.learn_one(x, y, float(w))
             self._fitted = fitted
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """The label for one dict of features; None before anything was learnt."""
-        fitted = self.fitted
+        fitted = self._fitted
         return None if fitted is None else fitted.label_one(x)
 
     # ---- frames, whose columns may come and go (River)
@@ -402,15 +390,15 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     def _learn_frame(self, X: Any, y: Any, w: Any) -> None:
         """Learn a data frame within a turn; its columns may differ from those of the last."""
-        if self.fitted is not None and _is_read(self.fitted, X):
+        if self._fitted is not None and _is_read(self._fitted, X):
             from onlineboost.readers import open_stream
 
             self._learn_pages(open_stream(X, y=y, sample_weight=w, like=self), False, False)
             return
-        columns = Columns() if self.fitted is None else self.fitted.columns
+        columns = Columns() if self._fitted is None else self._fitted.columns
         source = _in_memory(X, columns, True, loose=True)
         labels = check_labels(y, source.n_rows)
-        fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
+        fitted = self._fitted if self._fitted is not None else self._new_fitted(self._new_target())
         fitted.columns.locate(source)
         target = fitted.target
         for label in dict.fromkeys(labels.tolist()):
@@ -421,14 +409,14 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted.check_target(target)
         encoded = target.encode(labels)
         fitted.meet(source, target)
-        self.fitted = fitted
+        self._fitted = fitted
         fitted.learn_table(source, encoded, weight)
 
     def predict_many(self, X: Any) -> Any:
         """``predict_one`` for each row of a data frame, as a series of the same library."""
         from onlineboost.readers.frames import like_frame
 
-        fitted = self.fitted
+        fitted = self._fitted
         if fitted is None:
             return like_frame(X, None, None)
         cutoff = fitted.cutoff
@@ -445,7 +433,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return self._answers(fitted, X, probabilities, loose=True)
 
     def _takes_dicts(self) -> bool:
-        return bool(getattr(self.base_learner(), "takes_dicts", False))
+        return bool(getattr(self._base_learner(), "takes_dicts", False))
 
     # ---- reasons
 
@@ -511,15 +499,15 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         >>> len(model.pending)
         0
         """
-        with self._lock.turn() if self.fitted is None else contextlib.nullcontext():
-            fitted = self.fitted if self.fitted is not None else self.new_fitted(self.new_target())
+        with self._lock.turn() if self._fitted is None else contextlib.nullcontext():
+            fitted = self._fitted if self._fitted is not None else self._new_fitted(self._new_target())
             late.check_asking(fitted, time)
             if isinstance(x, Mapping):
                 found: Any = late.ask(fitted, x, time)
             else:
                 found = late.ask_rows(fitted, self._rows(fitted, x), time)
-            if self.fitted is None:
-                self.fitted = fitted
+            if self._fitted is None:
+                self._fitted = fitted
         late.expire(fitted, time)
         return found
 
@@ -553,25 +541,27 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     @pending.setter
     def pending(self, pending: Pending) -> None:
         if not isinstance(pending, Pending):
-            raise DataError(f"pending is a {type(pending).__name__}: expected onlineboost.Pending(max_pending, max_age, on_expire)")
+            raise DataError(
+                f"pending is a {type(pending).__name__}: expected onlineboost.Pending(max_pending, max_age, on_expire)"
+            )
         with self._lock.turn():
-            if self.fitted is None:
-                self.fitted = self.new_fitted(self.new_target())
-            if len(self.fitted.pending):
+            if self._fitted is None:
+                self._fitted = self._new_fitted(self._new_target())
+            if len(self._fitted.pending):
                 raise ConflictError("Tickets wait for their labels: tell them first, or let them expire.")
-            before, self.fitted.pending = self.fitted.pending, pending
+            before, self._fitted.pending = self._fitted.pending, pending
             try:
-                late.check_asking(self.fitted, None)
+                late.check_asking(self._fitted, None)
             except DataError:
-                self.fitted.pending = before
+                self._fitted.pending = before
                 raise
 
     # ---- what was learnt
 
     def _check_fitted(self) -> Fitted:
-        if self.fitted is None:
+        if self._fitted is None:
             raise not_fitted(f"this {type(self).__name__} has learnt nothing yet: call fit, partial_fit or learn_one")
-        return self.fitted
+        return self._fitted
 
     @property
     def n_features_in_(self) -> int:
@@ -644,7 +634,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return found
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self.fitted is not None
+        return self._fitted is not None
 
     # ---- model files
 
@@ -659,10 +649,10 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         The command line saves two more things in it: the ``base`` learner trained on the same stream, and ``notes``
         about the training, as JSON. ``load_all`` returns them.
         """
-        if self.fitted is None:
+        if self._fitted is None:
             raise not_fitted(f"this {type(self).__name__} has learnt nothing yet: there is nothing to save")
-        fitted = {"model": self.fitted} | (
-            {"base": base.fitted} if base is not None and base.fitted is not None else {}
+        fitted = {"model": self._fitted} | (
+            {"base": base._fitted} if base is not None and base._fitted is not None else {}
         )
         with contextlib.ExitStack() as stack:
             for lock in dict.fromkeys(one.lock for one in fitted.values()):
@@ -690,7 +680,7 @@ def load_all(path: str | Path) -> tuple[Any, Any, Any]:
     if "model" not in parts:
         raise ModelFileError(path, "model", "missing")
     models = {name: _restored(Path(path), parts[name]) for name in ("model", "base") if name in parts}
-    fitted = models["model"].fitted
+    fitted = models["model"]._fitted
     if fitted.threshold is None:  # of a file that has it in the notes only
         fitted.threshold = of_notes(notes, fitted.target.turned)
     return models["model"], models.get("base"), notes
@@ -699,7 +689,7 @@ def load_all(path: str | Path) -> tuple[Any, Any, Any]:
 def _restored(path: Path, part: model_file.Part) -> Any:
     try:
         model = build({name: part.facts[name] for name in ("class", "params")}, _kind)
-        model.fitted = restore(path, model, part)
+        model._fitted = restore(path, model, part)
         return model
     except ModelFileError:
         raise
@@ -715,12 +705,12 @@ def _kind(name: str) -> type[OnlineModel]:
     """A class by its name, also from other packages that declare it as an entry point."""
     if not isinstance(name, str):
         raise TypeError(f"the class is {name!r}: expected a name")
-    if name not in OnlineModel.kinds:
+    if name not in MODEL_CLASSES:
         BOOSTERS.load_entry_points()
         LEARNERS.load_entry_points()
-    if name not in OnlineModel.kinds:
+    if name not in MODEL_CLASSES:
         raise ValueError(f"the class {name} is not known: import the module that defines it first")
-    return OnlineModel.kinds[name]
+    return MODEL_CLASSES[name]
 
 
 def _check_inner(model: Any) -> None:
@@ -739,7 +729,7 @@ def _check_inner(model: Any) -> None:
                         raise ParameterError(name, given, f"{none} within a {whole}: give {name} to the {whole} itself")
                 _check_inner(inner)
                 if isinstance(inner, OnlineModel):
-                    inner.check_kernels()
+                    inner._check_kernels()
 
 
 def _is_read(fitted: Fitted, X: Any) -> bool:

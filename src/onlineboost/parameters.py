@@ -20,17 +20,12 @@ _MAX_DEPTH = 12  # of models within models, such as OnlineBBM(Copies(Linear())) 
 class Parameters:
     """``get_params``, ``set_params``, ``clone`` and ``repr`` from the signature of ``__init__``."""
 
-    absent: ClassVar[dict[str, Any]] = {}
+    _absent: ClassVar[dict[str, Any]] = {}
     """Values of parameters that descriptions of older versions do not have, where these are not the defaults."""
-
-    @classmethod
-    def defaults(cls) -> dict[str, Any]:
-        """The constructor's arguments with their defaults."""
-        return dict(_defaults(cls.__init__))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments by name; with ``deep``, also those of an inner estimator, as ``estimator__x``."""
-        params = {name: getattr(self, name) for name in self.defaults()}
+        params = {name: getattr(self, name) for name in defaults(type(self))}
         if deep:
             for name, value in list(params.items()):
                 if hasattr(value, "get_params") and not isinstance(value, type):
@@ -39,7 +34,7 @@ class Parameters:
 
     def set_params(self, **params: Any) -> Self:
         """Change constructor arguments; they take effect at the next ``fit``."""
-        known = self.defaults()
+        known = defaults(type(self))
         for name, value in params.items():
             outer, _, inner = name.partition("__")
             if outer not in known:
@@ -58,7 +53,7 @@ class Parameters:
         params = self.get_params(deep=False)
         return type(self)(**{name: _cloned(value) for name, value in params.items()})
 
-    def saved_params(self) -> dict[str, Any]:
+    def _saved_params(self) -> dict[str, Any]:
         """The parameters for a model file; the seed drawn from ``random_state`` is saved separately.
 
         The number of threads belongs to the machine, not to the model.
@@ -70,15 +65,21 @@ class Parameters:
             params |= {name: None for name in params if name == "random_state"}
         return params
 
-    def describe(self) -> dict[str, Any]:
-        """The class and its parameters as JSON, for ``build``."""
-        return _described(self)  # type: ignore[no-any-return]
-
     def __repr__(self) -> str:
-        defaults = self.defaults()
+        usual = defaults(type(self))
         params = self.get_params(deep=False).items()
-        changed = (f"{k}={v!r}" for k, v in params if k not in _OF_RUNS and repr(v) != repr(defaults[k]))
+        changed = (f"{k}={v!r}" for k, v in params if k not in _OF_RUNS and repr(v) != repr(usual[k]))
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def defaults(kind: Any) -> dict[str, Any]:
+    """The arguments of the constructor with their defaults.
+
+    >>> from onlineboost import Copies, Perceptron
+    >>> defaults(Perceptron)["bits"]
+    18
+    """
+    return dict(_defaults(kind.__init__))
 
 
 @functools.cache
@@ -114,39 +115,40 @@ def _cloned(value: Any) -> Any:
     return value.clone() if isinstance(value, Parameters) else value
 
 
-def _described(value: Any, depth: int = 0) -> Any:
+def described(value: Any, depth: int = 0) -> Any:
+    """A model or a parameter as JSON, for ``build``."""
     if isinstance(value, Parameters):
         if depth > _MAX_DEPTH:
             raise ParameterError("models", value, f"at most {_MAX_DEPTH} levels of models within models")
-        params = {name: _described(inner, depth + 1) for name, inner in value.saved_params().items()}
+        params = {name: described(inner, depth + 1) for name, inner in value._saved_params().items()}
         return {"class": type(value).__name__, "params": params}
     if isinstance(value, np.ndarray):
         return {"array": value.tolist()}
     if isinstance(value, dict):  # whose keys may be numbers
-        return {"pairs": [[_described(key), _described(one)] for key, one in value.items()]}
+        return {"pairs": [[described(key), described(one)] for key, one in value.items()]}
     if isinstance(value, list | tuple):
-        return [_described(one, depth) for one in value]
+        return [described(one, depth) for one in value]
     return value.item() if isinstance(value, np.generic) else value
 
 
-def build(described: Any, find: Callable[[str], type[Parameters]], depth: int = 0) -> Any:
-    """The object that ``describe`` described; ``find`` returns a class by its name."""
-    if isinstance(described, list):
-        return [build(one, find, depth) for one in described]
-    if not isinstance(described, dict):
-        return described
+def build(found: Any, find: Callable[[str], type[Parameters]], depth: int = 0) -> Any:
+    """The object that ``described`` found; ``find`` returns a class by its name."""
+    if isinstance(found, list):
+        return [build(one, find, depth) for one in found]
+    if not isinstance(found, dict):
+        return found
     if depth > _MAX_DEPTH:
         raise ValueError(f"models within models: expected at most {_MAX_DEPTH} levels")
-    if "array" in described:
-        return np.array(described["array"], float)
-    if "pairs" in described:
-        return dict(described["pairs"])
-    kind, given = find(described["class"]), described["params"]
+    if "array" in found:
+        return np.array(found["array"], float)
+    if "pairs" in found:
+        return dict(found["pairs"])
+    kind, given = find(found["class"]), found["params"]
     if not isinstance(given, dict):
-        raise TypeError(f"the parameters of {described['class']} are not a dict")
-    defaults = kind.defaults()
-    params = kind.absent | {name: build(value, find, depth + 1) for name, value in given.items()}
-    return kind(**{k: tuple(v) if isinstance(defaults.get(k), tuple) else v for k, v in params.items()})
+        raise TypeError(f"the parameters of {found['class']} are not a dict")
+    known = defaults(kind)
+    params = kind._absent | {name: build(value, find, depth + 1) for name, value in given.items()}
+    return kind(**{k: tuple(v) if isinstance(known.get(k), tuple) else v for k, v in params.items()})
 
 
 def fits_json(value: object) -> bool:

@@ -18,9 +18,9 @@ from onlineboost.model import OnlineModel
 class OnlineRegressor(OnlineModel):
     """A regressor that learns one example at a time; the result does not depend on batches."""
 
-    sklearn_type = "regressor"
+    _sklearn_type = "regressor"
 
-    def new_target(self) -> Numbers:
+    def _new_target(self) -> Numbers:
         return Numbers()
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:

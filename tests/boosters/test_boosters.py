@@ -123,7 +123,7 @@ def test_equals_the_pseudo_code(name, n, delivery, data):
 
     scores = model.progressive_fit(numbered(H), y)
 
-    logs = [member.log for member in model.fitted.root.committee.members]
+    logs = [member.log for member in model._fitted.root.committee.members]
     for t in range(rounds):
         h = H[t].tolist()
         expected = oracle.score(h)
@@ -148,7 +148,7 @@ def test_real_votes_without_normaliser_equal_the_formula(n, seed, gamma):
     model = OnlineBBM(Scripted(), n, gamma, delivery="weight", votes="real", normalizer="none")
     model.progressive_fit(numbered(H), y)
     oracle = reference.OnlineBBM(n, 0.5 + gamma, "none")
-    logs = [member.log for member in model.fitted.root.committee.members]
+    logs = [member.log for member in model._fitted.root.committee.members]
     for t in range(10):
         votes = [2 * ((1 + x) / 2) - 1 for x in H[t]]  # as they come through a probability
         for i, p in enumerate(oracle.round(votes, y[t])):

@@ -59,7 +59,7 @@ def test_equals_the_pseudo_code(name, n, k, delivery, data):
     parts = [model.progressive_fit(numbered(H[:20]), LETTERS[y[:20]])]
     parts.append(model.progressive_fit(numbered(H)[20:], LETTERS[y[20:]]))
     scores = [row for part in parts for row in part]
-    logs = [member.log for member in model.fitted.root.committee.members]
+    logs = [member.log for member in model._fitted.root.committee.members]
     met, oracle = 2, make_reference(n, 2, gamma)
     for t in range(rounds):
         place, known = int(y[t]), met
@@ -92,7 +92,7 @@ def test_two_classes_are_online_bbm(n, delivery):
     binary = OnlineBBM(Scripted(), n, 0.3, coin=0.65, normalizer="mode", **common)
     many = OnlineMBBM(Scripted(), n, 0.3, **common)
     assert np.array_equal(binary.progressive_fit(numbered(H), y), many.progressive_fit(numbered(H), y))
-    members = [model.fitted.root.committee.members for model in (binary, many)]
+    members = [model._fitted.root.committee.members for model in (binary, many)]
     for one, other in zip(*members, strict=True):
         if delivery == "sample":
             assert one.log == other.log
@@ -157,7 +157,7 @@ def test_learners_with_their_edge_keep_the_bound(k, gamma, n):
     H = np.where(rng.random((T, n)) < gamma, y[:, None], rng.integers(0, k, (T, n)))
     model = OnlineMBBM(ScriptedClasses(), n, gamma, random_state=0)
     model.progressive_fit(numbered(H), LETTERS[y], classes=LETTERS[:k])
-    mistakes = model.fitted.root.record.totals[1]
+    mistakes = model._fitted.root.record.totals[1]
     expected = mbbm_phi0(n, k, gamma)
     assert expected <= (k - 1) * math.exp(-(gamma**2) * n / 2)
     assert abs(mistakes - expected * T) <= 4 * math.sqrt(expected * T)

@@ -54,8 +54,8 @@ def test_weights_that_are_none_are_refused_before_anything_is_learnt():
         for refused in (model, StackedEnsemble([OnlineBBM(n_estimators=3), model])):
             with pytest.raises(KernelError, match=wrong):
                 refused.fit(X, Y)
-            assert refused.fitted is None
-    kind(level=1.0).check_kernels()
+            assert refused._fitted is None
+    kind(level=1.0)._check_kernels()
 
 
 def test_a_weight_that_is_not_written_is_refused():

@@ -347,7 +347,7 @@ def test_evaluation(letters, model, tmp_path, capsys):
     assert result["auc"] == pytest.approx(roc_auc_score(y, scores))
     assert result["confusion"] == confusion_matrix(y > 0, scores >= 0).tolist()
     assert result["error"] == pytest.approx(((scores >= 0) != (y > 0)).mean())
-    chances = loaded.fitted.root.probabilities(scores)
+    chances = loaded._fitted.root.probabilities(scores)
     assert result["log_loss"] == pytest.approx(-np.log(np.where(y > 0, chances, 1 - chances)).mean())
     assert result["brier"] == pytest.approx(np.mean((chances - (y > 0)) ** 2))
     assert result["calibration_error"] < 0.1 and sum(weight for _, _, weight in result["reliability"]) == len(y)
@@ -426,7 +426,7 @@ def test_a_converted_file_trains_the_same_model(letters, tmp_path, capsys, targe
     )
     run(capsys, "convert", tmp_path / "in.jsonl", tmp_path / target, "-q")
     models = [onlineboost.OnlineBBM(n_estimators=3).fit(open_stream(tmp_path / name)) for name in ("in.jsonl", target)]
-    arrays = [model.fitted.root.arrays() for model in models]
+    arrays = [model._fitted.root.arrays() for model in models]
     same = all(np.array_equal(arrays[0][name], arrays[1][name]) for name in arrays[0])
     # A table has all rows in the order of its columns, so that sums may differ in their last bits.
     close = all(np.allclose(arrays[0][name], arrays[1][name], rtol=1e-4, atol=1e-6) for name in arrays[0])

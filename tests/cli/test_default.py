@@ -17,7 +17,7 @@ from onlineboost.cli.choice import EffortName
 from onlineboost.cli.job import Job
 from onlineboost.cli.summary import print_summary
 from onlineboost.datasets import load_letter
-from onlineboost.ensembles.ensemble import Ensemble
+from onlineboost.ensembles.ensemble import STRENGTH, Ensemble
 from onlineboost.ensembles.online_boost import EFFORTS
 from onlineboost.evaluate import progressive_error
 from onlineboost.model import load_all
@@ -197,7 +197,7 @@ def test_inspection_of_an_ensemble_shows_its_parts(letters, model, capsys):
     facts = json.loads(run(capsys, "inspect", model, "--json")[0])
     loaded = onlineboost.load(model)
     report = loaded.report()
-    assert [part["name"] for part in facts["parts"]] == report.names == list(map(brief, loaded.parts()))
+    assert [part["name"] for part in facts["parts"]] == report.names == list(map(brief, loaded._parts()))
     for key in ("error alone", "weight", "earns"):
         assert [part[key.replace(" ", "_")] for part in facts["parts"]] == report.columns[key][0].tolist()
     assert facts["settings"] == {
@@ -212,7 +212,7 @@ def test_inspection_of_an_ensemble_shows_its_parts(letters, model, capsys):
         "on_drift": None,
     }
     assert 0.9 < sum(feature["strength"] for feature in facts["strongest"]) <= 1  # the rest is that of weak pairs
-    assert facts["strength"] == Ensemble.strength
+    assert facts["strength"] == STRENGTH
     out, _ = run(capsys, "inspect", model)
     assert "OnlineBoost, 3,000 examples learnt" in out
     assert all(f"  {name}\n" in out for name in report.names)

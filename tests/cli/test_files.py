@@ -208,7 +208,7 @@ def test_a_column_of_text_is_said_once_and_is_no_id(tmp_path, capsys):
     assert run(capsys, "train", file, *OPTIONS, "--text", "message")[1] == ""
     err = run(capsys, "train", file, "--resume", model, "--again", "--text", "size", code=2)[1]
     assert "--text comes with the model of --resume, which has none: leave it out." in err
-    known = load(model).fitted.columns.names.values()
+    known = load(model)._fitted.columns.names.values()
     assert {"message=please", "message=149"} <= {*known}
 
 
@@ -235,7 +235,7 @@ def test_dates_are_found_in_the_first_rows_and_said(tmp_path, capsys):
     assert "x.csv: line 14" in err
     assert "found '13/01/2023' in column 'joined'; --day-first is the other order" in err or "--day-first" in err
     assert run(capsys, "train", tmp_path / "x.csv", *OPTIONS, "--day-first", "joined", "--drop", "left")[1] == ""
-    loaded = load(tmp_path / "m").fitted.columns
+    loaded = load(tmp_path / "m")._fitted.columns
     assert loaded.schema.day_first == ("joined", "left")
     assert run(capsys, "train", tmp_path / "x.csv", "-q", "--resume", tmp_path / "m", "--again")[1] == ""
 

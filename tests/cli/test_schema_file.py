@@ -61,7 +61,7 @@ def test_a_schema_file_is_its_flags(folder, tmp_path, capsys):
     run(capsys, "train", folder / "x.csv", *FLAGS, "--text", "note", *OPTIONS, "-o", tmp_path / "n")
     models = [load(tmp_path / name) for name in "mn"]
     assert everything(models[0]) == everything(models[1])
-    assert models[0].fitted.columns.schema == models[1].fitted.columns.schema
+    assert models[0]._fitted.columns.schema == models[1]._fitted.columns.schema
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def lines(rows, of_row):
 
 def streamed(model, path, text, **options):
     path.write_text(text)
-    like = {"like": model} if model.fitted is not None else {}
+    like = {"like": model} if model._fitted is not None else {}
     model.partial_fit(open_stream(path, **like, **options))
 
 
@@ -84,12 +84,12 @@ def by_dicts(model, names, rows, folder):
 
 
 def by_dict_stream(model, names, rows, folder):
-    like = {"like": model} if model.fitted is not None else {}
+    like = {"like": model} if model._fitted is not None else {}
     model.partial_fit(open_stream(zip(dicts(names, rows), Y[rows].tolist(), strict=True), **like))
 
 
 def by_frame_stream(model, names, rows, folder):
-    like = {"like": model} if model.fitted is not None else {}
+    like = {"like": model} if model._fitted is not None else {}
     model.partial_fit(open_stream(frame(names, rows), y=Y[rows], **like))
 
 
@@ -104,7 +104,7 @@ def by_jsonl(model, names, rows, folder):
 
 def by_parquet(model, names, rows, folder):
     pq.write_table(pa.Table.from_pandas(frame(names, rows).assign(label=Y[rows])), folder / "data.parquet")
-    like = {"like": model} if model.fitted is not None else {}
+    like = {"like": model} if model._fitted is not None else {}
     model.partial_fit(open_stream(folder / "data.parquet", batch_size=7, **like))
 
 
@@ -139,7 +139,7 @@ ALL = slice(0, len(X))
 
 def states(model):
     """All arrays, as bytes."""
-    return {name: array.tobytes() for name, array in model.fitted.root.trimmed().arrays().items()}
+    return {name: array.tobytes() for name, array in model._fitted.root.trimmed().arrays().items()}
 
 
 @pytest.fixture(scope="module")
@@ -298,8 +298,8 @@ def test_many_names_within_a_bound():
     model = Linear(bits=10)
     for start in range(0, 200_000, 500):
         model.learn_one({f"name {k}": 1.0 for k in range(start, start + 500)}, start // 500 % 2)
-    assert model.fitted.root.slots.used[0] == 1024
-    assert len(model.fitted.columns.names) <= 1024
+    assert model._fitted.root.slots.used[0] == 1024
+    assert len(model._fitted.columns.names) <= 1024
     assert len(pickle.dumps(model)) < 200_000
 
 

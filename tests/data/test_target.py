@@ -105,7 +105,7 @@ def test_more_labels_than_max_classes_are_refused_before_anything_is_learnt(kind
         model.partial_fit(rows[:9], np.arange(9) % 3, classes=range(5))
     with pytest.raises(DataError, match="more than 4"):
         list(map(model.learn, open_stream(rows, y=ids % 5)))
-    assert model.fitted is None
+    assert model._fitted is None
     model.partial_fit(rows[:80], ids[:80] % 4)
     before = bytes_of(model, tmp_path)
     for refused in (
@@ -154,7 +154,7 @@ def test_classes_cannot_change():
 def test_labels_met_one_by_one_may_be_declared_later():
     model = Linear()
     model.learn_one({"a": 1.0}, 1)
-    model.fitted.target.declare([0, 1])
+    model._fitted.target.declare([0, 1])
     assert model.classes_.tolist() == [0, 1]
 
 

@@ -152,7 +152,7 @@ def test_one_against_the_rest_by_hand(rows):
     X[:300, 4] = 0.5  # or the models that begin late would meet the features in another order
     model = MODELS["trees"]()
     scores = model.progressive_fit(X, y)
-    places = model.fitted.target.encode(y)
+    places = model._fitted.target.encode(y)
     births = [int(np.argmax(places == k)) for k in range(4)]
     expected = by_hand(MODELS["trees"](), X, places, births)
     third = births[2]
@@ -165,16 +165,16 @@ def test_one_committee_by_hand(learner, rows):
     """Learners alone are one committee; each is the learner of its class against the rest, bit for bit."""
     X, y = rows
     model = learner.clone().partial_fit(X, y, classes=["a", "b", "c", "d"])
-    assert model.fitted.root.settings.n_learners == 4 and not model.fitted.root.parts
-    odds, mistakes = model.decision_function(X), model.fitted.root.record.totals[1]
+    assert model._fitted.root.settings.n_learners == 4 and not model._fitted.root.parts
+    odds, mistakes = model.decision_function(X), model._fitted.root.record.totals[1]
     assert 0 < mistakes < 450
     for column, label in enumerate("abcd"):
-        k = model.fitted.target.labels.index(label)
+        k = model._fitted.target.labels.index(label)
         sign = 1 if k else -1
         single = learner.clone().partial_fit(X, np.where(y == label, 1, -1) * sign, classes=[-1, 1])
-        slope, offset = single.fitted.root.head.platt
+        slope, offset = single._fitted.root.head.platt
         assert np.array_equal(odds[:, column], sign * (slope * single.decision_function(X) + offset))
-        assert model.fitted.root.record.edges[k] == single.fitted.root.record.edges[0]
+        assert model._fitted.root.record.edges[k] == single._fitted.root.record.edges[0]
 
 
 def test_stack_of_classes_by_hand(rows):
@@ -184,7 +184,7 @@ def test_stack_of_classes_by_hand(rows):
     scores = np.stack([part.clone().progressive_fit(X, y, classes=names) for part in parts], axis=1)
     answers = ensemble.progressive_fit(X, y, classes=names)
     every, light = reference.ClassesStack(3, chances=True), reference.ClassesStack(1, chances=False)
-    places = ensemble.fitted.target.encode(y).astype(int)
+    places = ensemble._fitted.target.encode(y).astype(int)
     for x, place, answer in zip(np.clip(scores, -6, 6), places.tolist(), answers, strict=True):
         lightly = 0 < light.loss <= every.loss
         assert answer == pytest.approx(light.odds(x[:1]) if lightly else every.odds(x), abs=1e-6)
@@ -196,7 +196,7 @@ def test_stack_of_classes_by_hand(rows):
 def test_the_default_has_a_deeper_part():
     """In the place of one that two classes have; a fourth class leaves it as it is."""
     model = OnlineBoost(random_state=0)
-    two = model.new_node(0)
+    two = model._new_node(0)
     three = model.with_classes(two, 3)
     four = model.with_classes(three, 4)
     depths = [[getattr(part.leaves[0].learner, "max_depth", 0) for part in one.parts] for one in (two, three, four)]
@@ -362,7 +362,7 @@ def test_a_score_of_0_is_positive_in_any_batch():
     whole, parts = Linear(), Linear()
     scores = whole.progressive_fit(np.eye(3), [0, 1, 2])
     first = parts.progressive_fit(np.eye(3)[:2], [0, 1])
-    assert whole.fitted.target.decode(scores)[0] == parts.fitted.target.decode(first[:, None])[0] == 1
+    assert whole._fitted.target.decode(scores)[0] == parts._fitted.target.decode(first[:, None])[0] == 1
 
 
 def test_tickets_together_are_tickets_one_by_one(rows):

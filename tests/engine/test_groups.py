@@ -212,6 +212,6 @@ def test_one_interrupt_ends_learning_between_two_batches(monkeypatch):
         model.partial_fit(X[3000:], y[3000:])
     n = model.n_seen_
     assert 3000 < n < 120_000
-    assert all(part.n_learnt == n for part in model.fitted.root.parts)
+    assert all(part.n_learnt == n for part in model._fitted.root.parts)
     fewer = OnlineBoost("low", random_state=0).partial_fit(X[:n], y[:n])
     assert everything(fewer) == everything(model)

@@ -45,7 +45,7 @@ def test_one_against_the_rest_by_hand(kind, rows):
     y = np.array(sorted(order))[[order.index(label) for label in y.tolist()]]
     whole = model(kind)
     scores = whole.progressive_fit(X, y)
-    places = whole.fitted.target.encode(y)
+    places = whole._fitted.target.encode(y)
     births = [int(np.argmax(places == k)) for k in range(4)]
     expected = by_hand(model(kind), X, places, births)
     assert scores.shape == (130, 4) and births[2] < births[3]
@@ -90,7 +90,7 @@ def test_two_labels_are_one_committee_until_a_third_has_weight(rows):
     first = [*dict.fromkeys(y.tolist())][:2]
     weight = np.isin(y, first).astype(float)
     binary = model("river").fit(X, y, weight)
-    assert type(binary.fitted.root).__name__ == "ObjectCommittee" and set(binary.predict(X)) == set(first)
+    assert type(binary._fitted.root).__name__ == "ObjectCommittee" and set(binary.predict(X)) == set(first)
     alone = model("river").fit(X[weight > 0], y[weight > 0])
     assert np.array_equal(binary.scores(X)[:, 1], alone.scores(X))
 
@@ -117,9 +117,9 @@ def test_names_reach_every_class(rows):
     X, y = rows
     crossed = OnlineBBM(Copies(Linear(bins=4, crosses=[("p", "late")])), 2, random_state=0)
     crossed.partial_fit(pd.DataFrame(X[:30], columns=[*"pqrs"]).rename(columns={"s": "late"}), y[:30])
-    nodes = [member for part in crossed.fitted.root.parts for member in part.committee.nodes]
-    names = crossed.fitted.columns.names
+    nodes = [member for part in crossed._fitted.root.parts for member in part.committee.nodes]
+    names = crossed._fitted.columns.names
     assert len(nodes) == 6 and all(one.names == nodes[0].names for one in nodes) and names
     crossed.learn_one({"p": 1.0, "q": 1.0, "new": 2.0}, "a")
     assert all(len(one.names) == len(nodes[0].names) > len(names) - 1 for one in nodes)
-    assert "new" in crossed.fitted.columns.names.values()
+    assert "new" in crossed._fitted.columns.names.values()

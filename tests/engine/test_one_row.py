@@ -59,7 +59,7 @@ def test_rows_one_at_a_time_are_those_of_batches(kind, dicts, tmp_path):
         one.learn_one(x, y)
     for page in open_stream(dicts):
         scores.append(batches.learn(page))
-    assert np.array_equal(asked, one.fitted.target.decisions(np.concatenate(scores)[11:]))
+    assert np.array_equal(asked, one._fitted.target.decisions(np.concatenate(scores)[11:]))
     assert everything(one) == everything(batches)
 
 

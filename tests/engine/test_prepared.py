@@ -25,7 +25,7 @@ def rows(n: int, width: int) -> tuple[list[dict[str, float]], np.ndarray]:
 
 def committees(model) -> list[weakref.ref]:
     """The largest array of each committee."""
-    states = [leaf.committee for leaf in model.fitted.root.committees]
+    states = [leaf.committee for leaf in model._fitted.root.committees]
     arrays = ([value for value in state if isinstance(value, np.ndarray)] for state in states)
     return [weakref.ref(max(mine, key=lambda array: array.nbytes)) for mine in arrays]
 

@@ -159,7 +159,7 @@ def test_the_model_inside_is_that_of_one_state():
     model, found = Restarting(Linear()), []
     for k in range(5):
         model.learn_one(*row(k))
-    fitted = model.fitted
+    fitted = model._fitted
     with fitted.lock.turn(), fitted.lock.writing:
         thread = threading.Thread(target=lambda: found.append(model.estimator_))
         thread.start()
@@ -178,7 +178,7 @@ def test_many_predict_at_the_same_time():
     inside = threading.Barrier(2, timeout=10)
 
     def ask():
-        with model.fitted.lock.reading:
+        with model._fitted.lock.reading:
             inside.wait()
 
     other = threading.Thread(target=ask)
@@ -295,6 +295,6 @@ def test_learning_goes_on_while_a_model_is_written(stream, tmp_path, monkeypatch
 
 def test_a_pickle_holds_copies(stream):
     """Pickle reads the arrays after the lock was given back: they must not be those that are learnt."""
-    fitted = OnlineBBM(n_estimators=3).fit(*stream).fitted
+    fitted = OnlineBBM(n_estimators=3).fit(*stream)._fitted
     copied = fitted.__getstate__()["root"].arrays()
     assert not any(np.shares_memory(copied[name], array) for name, array in fitted.root.arrays().items())

@@ -107,11 +107,11 @@ def test_a_learner_that_forgot_is_a_new_one(learner):
     X, y = changing(900, every=10_000)
     forgetful = OnlineBBM(learner, 3, random_state=0).fit(X[:600], y[:600])
     joined, as_before = copy.deepcopy(forgetful), copy.deepcopy(forgetful)
-    node = joined.fitted.root
+    node = joined._fitted.root
     one, committee = node.learner, node.committee
     parts = one.apart(committee, 0, 1), one.further(committee, 1, node.n_slots), one.apart(committee, 2, 3)
     node.committee = one.joined([*parts], [1, 1, 1])
-    forget(forgetful.fitted.root.committee, 1)
+    forget(forgetful._fitted.root.committee, 1)
     scores = [model.progressive_fit(X[600:], y[600:]) for model in (forgetful, joined, as_before)]
     assert np.array_equal(scores[0], scores[1])
     assert not np.array_equal(scores[0], scores[2])
@@ -278,7 +278,7 @@ def test_named_crosses_survive_an_alarm():
     model.fit(frame, y)
     assert model.n_alarms_ >= 1
     assert model.columns_not_met() == []
-    assert (model.fitted.root.committees[0].transforms[0].column > 0).sum() == 2
+    assert (model._fitted.root.committees[0].transforms[0].column > 0).sum() == 2
 
 
 def test_it_follows_changes_and_costs_next_to_nothing_without():

@@ -97,9 +97,9 @@ def test_targets_are_those_of_the_loss():
 def test_a_file_with_an_impossible_state_is_refused(field, change, tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     model = AdaptiveRegressor(LeastSquares()).fit(rng.random((50, 2)), rng.random(50))
-    whole = type(model.fitted.root).arrays
+    whole = type(model._fitted.root).arrays
     monkeypatch.setattr(
-        type(model.fitted.root), "arrays", lambda node: (a := whole(node)) | {field: change(a[field].copy())}
+        type(model._fitted.root), "arrays", lambda node: (a := whole(node)) | {field: change(a[field].copy())}
     )
     model.save(tmp_path / "m")
     monkeypatch.undo()
@@ -118,5 +118,5 @@ def test_names_are_known_after_an_alarm(tmp_path):
     again = onlineboost.load(tmp_path / "m")
     rest = frame[2000:], y[2000:]
     assert np.array_equal(model.progressive_fit(*rest), again.progressive_fit(*rest))
-    names = model.fitted.root.names_met(model.fitted.columns.names)
+    names = model._fitted.root.names_met(model._fitted.columns.names)
     assert {"a", "b", "c"} <= set(names.values())

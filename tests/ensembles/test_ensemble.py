@@ -153,12 +153,12 @@ def test_alarms_have_the_example_of_the_stream_after_a_rest(monkeypatch):
     model, clocks = resting_model(), []
     for start in range(0, 900, 50):
         model.partial_fit(X[start : start + 50], y[start : start + 50])
-        clocks.append(int(model.fitted.root.parts[3].clock.examples[0]))
+        clocks.append(int(model._fitted.root.parts[3].clock.examples[0]))
     assert clocks == [50, 100, 150, *[192] * 6, 500, 550, 600, 650, *[684] * 5]
 
 
 def slots_of(model) -> list[int]:
-    return [id(part.leaves[0].slots.used) for part in model.fitted.root.parts]
+    return [id(part.leaves[0].slots.used) for part in model._fitted.root.parts]
 
 
 def test_parts_share_their_slots(tmp_path):
@@ -174,7 +174,7 @@ def test_parts_share_their_slots(tmp_path):
         model.learn_one({f"g{k}": 1.0}, k % 2)
     a, b, c, d, e = slots_of(model)
     assert a == b and c == d
-    assert len({part.n_slots for part in model.fitted.root.parts}) == 1
+    assert len({part.n_slots for part in model._fitted.root.parts}) == 1
 
 
 def test_a_failure_to_make_room_leaves_all_parts_as_they_were(monkeypatch, tmp_path):
@@ -202,7 +202,7 @@ def test_a_failure_to_make_room_leaves_all_parts_as_they_were(monkeypatch, tmp_p
 def test_what_parts_earn_is_the_margin():
     X, y = changing(every=10_000)
     model = StackedEnsemble([Linear(), OnlineBBM(Tree(3), 5, head="stack"), NaiveBayes()], random_state=0).fit(X, y)
-    scales, stack = model.fitted.root.scales, model.fitted.root.stack
+    scales, stack = model._fitted.root.scales, model._fitted.root.stack
     report = model.report()
     earns, weights = report.columns["earns"][0], report.columns["weight"][0]
     assert earns.argmax() in (0, 1)
@@ -224,7 +224,7 @@ def test_the_report_shows_the_stack_that_answers():
     """The light one answers while its loss is the smaller, though no part rests."""
     X, y = changing(every=10_000)
     model = StackedEnsemble([Linear(standardize=True), Perceptron()], n_always_active=1).fit(X[:, ::-1], y)
-    node = model.fitted.root
+    node = model._fitted.root
     node.stack.loss[0], node.light.loss[0] = 2.0, 1.0
     weights = model.report().columns["weight"][0]
     assert weights[0] == node.light.weights[0] and weights[1] == 0
@@ -239,9 +239,9 @@ def test_features_matter_by_what_their_parts_earn():
     """A part that earns less than nothing has no say."""
     X, y = changing(every=10_000)
     model = StackedEnsemble([Linear(), Linear(standardize=True)]).fit(X, y)
-    node = model.fitted.root
+    node = model._fitted.root
     node.scales.earned[:2] = 1.0, -5.0
-    names = model.fitted.columns.names
+    names = model._fitted.columns.names
     alone = node.parts[0].strengths(names)
     total = sum(abs(strength) for _, _, strength in alone)
     expected = sorted(((name, abs(strength) / total) for name, _, strength in alone), key=lambda one: -one[1])
@@ -251,7 +251,7 @@ def test_features_matter_by_what_their_parts_earn():
 def test_a_feature_that_parts_number_differently_is_one(monkeypatch):
     """Parts that rested have met features in another order."""
     X, y = changing(100)
-    node = StackedEnsemble([Linear(), Perceptron()]).fit(X, y).fitted.root
+    node = StackedEnsemble([Linear(), Perceptron()]).fit(X, y)._fitted.root
     node.scales.earned[:2] = 1.0
     monkeypatch.setattr(node.parts[0], "strengths", lambda names: [("a", 0, 3.0), ("b", 1, -1.0)])
     monkeypatch.setattr(node.parts[1], "strengths", lambda names: [("b", 0, 1.0)])
@@ -269,7 +269,7 @@ def test_every_alarm_is_told_to_the_nearest_listener():
         Restarting(Linear(), delta=0.5),
     ]
     model = StackedEnsemble(parts, on_drift=outer.append).fit(X, y)
-    nodes = model.fitted.root.parts
+    nodes = model._fitted.root.parts
     assert inner == nodes[1].alarms() and inner
     assert sorted(outer) == sorted([*nodes[2].alarms(), *nodes[3].alarms()])
     assert nodes[2].alarms() and model.n_alarms_ == len(inner) + len(outer)
@@ -296,7 +296,7 @@ def test_zeros_and_missing_values_do_not_make_rows_long():
     arrays.fit(X, y)
     for x, label in zip(X.tolist(), y.tolist(), strict=True):
         dicts.learn_one({str(j): value if value == value else None for j, value in enumerate(x)}, label)
-    assert arrays.fitted.root.rest.rows.tolist() == dicts.fitted.root.rest.rows.tolist()
+    assert arrays._fitted.root.rest.rows.tolist() == dicts._fitted.root.rest.rows.tolist()
     assert not arrays.n_paused_ and not dicts.n_paused_
 
 
@@ -322,9 +322,9 @@ def test_the_report_can_be_drawn(tmp_path):
 def test_scores_of_heads_are_log_odds():
     X, y = changing(300)
     for model in (OnlineBBM(n_estimators=3), OnlineBBM(n_estimators=3, head="stack"), SafeBoost(n_estimators=6)):
-        node = model.fit(X, y).fitted.root
+        node = model.fit(X, y)._fitted.root
         assert node.gives_odds == (not isinstance(node.head, VoteHead))
-    assert StackedEnsemble([Linear()]).fit(X, y).fitted.root.gives_odds
+    assert StackedEnsemble([Linear()]).fit(X, y)._fitted.root.gives_odds
 
 
 def test_probabilities_are_calibrated():
@@ -347,8 +347,8 @@ def test_huge_weights_leave_finite_numbers():
 @pytest.mark.parametrize("effort", ["low", "normal", "high"])
 def test_every_effort_of_the_default_is_a_list_of_models(effort):
     model = OnlineBoost(effort, random_state=0)
-    parts, node = model.parts(), model.new_node(0)
-    assert len(node.parts) == len(parts) > model.n_light() == 5
+    parts, node = model._parts(), model._new_node(0)
+    assert len(node.parts) == len(parts) > model._n_light() == 5
     assert sum(isinstance(part, Restarting) for part in parts) == 1
     assert model.clone().effort == effort
 
@@ -356,15 +356,15 @@ def test_every_effort_of_the_default_is_a_list_of_models(effort):
 @pytest.mark.parametrize("effort", ["low", "normal", "high"])
 def test_the_parts_of_the_default_share_its_memory(effort):
     model = OnlineBoost(effort, max_mb=1024)
-    for parts, classes in ((model.parts(), 1), (model.parts_for_classes(), 64)):
-        learners = [part.base_learner() for part in parts]
+    for parts, classes in ((model._parts(), 1), (model._parts_for_classes(), 64)):
+        learners = [part._base_learner() for part in parts]
         trees = [learner.max_mb for learner in learners if isinstance(learner, Tree)]
         pairs = [learner.max_mb for learner in learners if isinstance(learner, FTRLProximal)]
         assert 0 < sum(trees) * classes <= 512 and pairs == [256]
 
 
 def test_parts_have_the_seeds_that_they_have_without_pairs():
-    with_pairs, without = (OnlineBoost(pairs=pairs, random_state=7).new_node(0) for pairs in (True, False))
+    with_pairs, without = (OnlineBoost(pairs=pairs, random_state=7)._new_node(0) for pairs in (True, False))
     seeds = [[part.settings.seed for part in node.parts] for node in (with_pairs, without)]
     assert [*seeds[0][:4], *seeds[0][5:]] == seeds[1]
 

@@ -59,7 +59,7 @@ def rows():
 
 
 def everything(model) -> dict[str, bytes]:
-    return {name: array.tobytes() for name, array in model.fitted.root.trimmed().arrays().items()}
+    return {name: array.tobytes() for name, array in model._fitted.root.trimmed().arrays().items()}
 
 
 @every_model
@@ -84,7 +84,7 @@ def test_one_by_one_equals_batches(kind, rows):
     answers, alone = batch.progressive_fit(X, y, weight), []
     for x, number, w in zip(X, y, weight, strict=True):
         features = dict(enumerate(x.tolist()))
-        alone.append(single.predict_one(features) if single.fitted is not None else answers[0])
+        alone.append(single.predict_one(features) if single._fitted is not None else answers[0])
         single.learn_one(features, number, float(w))
     assert np.array_equal(alone, answers)
     assert everything(single) == everything(batch)
@@ -425,7 +425,7 @@ def test_targets_that_are_none(y, message):
     model = OnlineBoostRegressor()
     with pytest.raises(DataError, match=message):
         model.fit(np.eye(3), y)
-    assert model.fitted is None
+    assert model._fitted is None
 
 
 @pytest.mark.parametrize("y", [np.nan, "many", None, -np.inf])

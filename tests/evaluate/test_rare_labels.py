@@ -198,7 +198,7 @@ def test_the_positive_label_of_a_training_is_the_larger_one():
         training.threshold.rule = Rule.parsed("recall=0.9")
         for page in open_stream(X, y=y, batch_size=130):
             training.learn(page)
-        fitted = training.model.fitted
+        fitted = training.model._fitted
         answers = positive(training.cutoff, fitted, training.model.scores(X)[:, None])[:, 0]
         assert isinstance(fitted.target, Classes)
         assert np.mean(answers[y == "z"]) > 0.85
@@ -219,7 +219,7 @@ def test_a_probability_is_a_score_at_each_power_of_two(labels):
     table, at, model = np.zeros((2, 2)), None, OnlineBBM(Linear(standardize=True), 5, random_state=0)
     for page in open_stream(X, y=y, batch_size=1):
         [score], [place], rows = model.learn(page), page.batch.y, int(table.sum())
-        fitted = model.fitted
+        fitted = model._fitted
         answer = score >= 0 if at is None else (score > -at if fitted.target.turned else score >= at)
         table[int(place), int(answer)] += 1
         if (rows + 1).bit_count() == 1 and table.sum(axis=1).all():

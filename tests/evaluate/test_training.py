@@ -76,7 +76,7 @@ def test_a_comparison_that_lacks_rows_is_left_out(pages):
 def test_learners_to_spare_are_told(pages):
     training = trained(pages, 400)
     assert "enough" not in training.verdict()
-    training.model.fitted.root.record.edges[2:] = 0
+    training.model._fitted.root.record.edges[2:] = 0
     assert training.verdict().endswith("The first 2 of 5 learners would be enough: the others have no edge.")
 
 

@@ -72,7 +72,7 @@ def dicts(X: np.ndarray) -> list[dict]:
 
 def differing(one, other) -> list[str]:
     """The states that two models do not have in common."""
-    mine, others = (model.fitted.root.trimmed().arrays() for model in (one, other))
+    mine, others = (model._fitted.root.trimmed().arrays() for model in (one, other))
     assert mine.keys() == others.keys()
     return [
         name for name in mine if not np.array_equal(mine[name], others[name], equal_nan=mine[name].dtype.kind == "f")
@@ -90,7 +90,7 @@ def test_it_is_the_model_with_weights_made_by_hand(kind, given, tmp_path):
         rows = slice(start, stop)
         if step % 2:
             for row, label, w in zip(dicts(X[rows]), y[rows], weight[rows].tolist(), strict=True):
-                parts.append(weighted.fitted.score_one(row))
+                parts.append(weighted._fitted.score_one(row))
                 weighted.learn_one(row, label, w)
             continue
         if step == 4:
@@ -127,7 +127,7 @@ def test_streams_and_late_labels(given, tmp_path):
     assert differing(late, hand) == []
     delayed, asked, waiting = Delayed(make(class_weight=given), 5), make(class_weight=given), deque()
     for page in open_stream(zip(dicts(X), y, strict=True), batch_size=70):
-        delayed.learn_page(page)
+        delayed.learn(page, squeeze=False)
     for row, label in zip(dicts(X), y, strict=True):
         waiting.append((asked.ask(row), label))
         if len(waiting) > 5:
@@ -143,8 +143,10 @@ def test_pages_python_objects_and_boosters_of_many_classes():
         lambda **more: OnlineMBBM(n_estimators=3, random_state=0, **more),
     ):
         balanced, plain = make(class_weight="balanced"), make()
-        scores = [balanced.learn_page(page) for page in open_stream(X, y=y, batch_size=110)]
-        wanted = [plain.learn_page(page) for page in open_stream(X, y=y, sample_weight=weights, batch_size=110)]
+        scores = [balanced.learn(page, squeeze=False) for page in open_stream(X, y=y, batch_size=110)]
+        wanted = [
+            plain.learn(page, squeeze=False) for page in open_stream(X, y=y, sample_weight=weights, batch_size=110)
+        ]
         assert np.array_equal(joined_scores(scores), joined_scores(wanted))
 
 
@@ -158,7 +160,7 @@ def test_with_last_labels_a_label_of_weight_0_was_not_learnt():
     for row, label in zip(dicts(X), y, strict=True):
         single.learn_one(row, label)
     last = [
-        [model.fitted.target.label_at(int(place)) for place in model.fitted.lags.describe()]
+        [model._fitted.target.label_at(int(place)) for place in model._fitted.lags.describe()]
         for model in (single, other)
     ]
     assert last == [["b", "b"]] * 2

@@ -64,8 +64,8 @@ def test_contributions_add_up_to_the_score_and_change_nothing(booster, learner):
 
 def test_a_linear_learner_is_explained_by_weights_times_values():
     model = Linear("logistic").fit(X, Y)
-    weights = model.fitted.root.committee.weights[:, 0, 0].astype(float)
-    slots = model.fitted.root.slots.find(np.arange(6, dtype=np.int32))
+    weights = model._fitted.root.committee.weights[:, 0, 0].astype(float)
+    slots = model._fitted.root.slots.find(np.arange(6, dtype=np.int32))
     why = model.explain(X[:20])
     np.testing.assert_allclose(why.contributions, weights[1 + slots] * X[:20], atol=1e-6)
     np.testing.assert_allclose(why.bias, weights[0], atol=1e-5)
@@ -73,8 +73,8 @@ def test_a_linear_learner_is_explained_by_weights_times_values():
 
 def test_a_bounded_vote_shrinks_all_terms_alike():
     model = Linear(learning_rate=8.0).fit(X, Y)
-    weights = model.fitted.root.committee.weights[:, 0, 0].astype(float)
-    slots = model.fitted.root.slots.find(np.arange(6, dtype=np.int32))
+    weights = model._fitted.root.committee.weights[:, 0, 0].astype(float)
+    slots = model._fitted.root.slots.find(np.arange(6, dtype=np.int32))
     raw = X @ weights[1 + slots] + weights[0]
     assert (np.abs(raw) > 1.5).any()
     shrunk = weights[1 + slots] * X / np.maximum(np.abs(raw), 1)[:, None]
@@ -83,8 +83,8 @@ def test_a_bounded_vote_shrinks_all_terms_alike():
 
 def test_a_hard_vote_is_shared():
     model = OnlineBBM(Linear(), 3).fit(X, Y)
-    weights = model.fitted.root.committee.weights[:, 0, :3].astype(float)
-    slots = model.fitted.root.slots.find(np.arange(6, dtype=np.int32))
+    weights = model._fitted.root.committee.weights[:, 0, :3].astype(float)
+    slots = model._fitted.root.slots.find(np.arange(6, dtype=np.int32))
     row, expected = X[7].astype(float), np.zeros(6)
     for i in range(3):
         terms = np.append(weights[1 + slots, i] * row, weights[0, i])
@@ -109,7 +109,7 @@ def test_the_term_of_a_product_belongs_to_both_in_halves():
 
 def test_naive_bayes_is_explained_by_its_log_odds():
     model = NaiveBayes(bins=8).fit(X, Y)
-    state = model.fitted.root.committee
+    state = model._fitted.root.committee
     why, total = model.explain(X[:20]), state.totals[:, 0]
     odds = 2 * np.arctanh(why.score)
     link = why.score / odds
@@ -131,9 +131,9 @@ def shapley(value, n: int) -> np.ndarray:
 
 def test_a_tree_of_one_split_has_shapley_values():
     model = Tree(1, leaf_prediction="majority").fit(X, Y)
-    state = model.fitted.root.committee
+    state = model._fitted.root.committee
     assert state.used[0, 0] == 3
-    ids = model.fitted.root.slots.ids()
+    ids = model._fitted.root.slots.ids()
     column, weight = int(ids[state.nodes[0, 0, 0] - 1]), state.weight[0, 1:3]
     mean = (weight[:, 1] - weight[:, 0]).sum() / weight.sum()
     for row in X[:5]:
@@ -157,7 +157,7 @@ def test_linear_learners_and_products_have_shapley_values():
 
 def test_a_path_through_a_tree_is_credited_split_by_split():
     model = Tree(3, leaf_prediction="majority").fit(X, Y)
-    state, ids = model.fitted.root.committee, model.fitted.root.slots.ids()
+    state, ids = model._fitted.root.committee, model._fitted.root.slots.ids()
 
     def weights(node):
         child = state.nodes[0, node, 2]
@@ -259,8 +259,8 @@ def shared_by_hand(terms: np.ndarray, amount: float) -> np.ndarray:
 def test_a_vote_for_a_class_is_shared_among_the_splits_of_its_path():
     labels = np.digitize(X[:, 2] + X[:, 0] / 2, [-0.5, 0.5])
     model = ClassTree(3, leaf_prediction="majority").fit(X, labels)
-    state, ids = model.fitted.root.committee, model.fitted.root.slots.ids()
-    order = [model.fitted.target.labels.index(label) for label in model.classes_]
+    state, ids = model._fitted.root.committee, model._fitted.root.slots.ids()
+    order = [model._fitted.target.labels.index(label) for label in model.classes_]
     assert state.used[0, 0] > 5
 
     def weights(node):
@@ -288,10 +288,10 @@ def test_the_values_of_naive_bayes_count_in_turn():
     """A leaf that votes by naive Bayes: each value adds what it changes in the chances of the classes."""
     labels = np.digitize(X[:, 2], [-0.5, 0.5])
     model = ClassTree(1, min_split_gain=1e9).fit(X, labels)
-    state, slots = model.fitted.root.committee, model.fitted.root.slots
+    state, slots = model._fitted.root.committee, model._fitted.root.slots
     wrong = state.wrong[0, 0]
     assert state.used[0, 0] == 1 and wrong[1] < wrong[0]
-    order = [model.fitted.target.labels.index(label) for label in model.classes_]
+    order = [model._fitted.target.labels.index(label) for label in model.classes_]
     why, since = model.explain(X[:20]), state.since[0, 0, 2:]
     only = np.zeros((20, 6))
     only[:, 2] = X[:20, 2]
@@ -371,12 +371,12 @@ def test_the_parts_of_a_date_belong_to_its_column():
 
 def test_a_booster_without_credit_is_explained_learner_by_learner():
     model = pairs.make("plus", "linear").fit(X, Y)
-    state = model.fitted.root.booster
+    state = model._fitted.root.booster
     h, e, slopes = np.array([1.0, -1, 1, 1, -1]), np.zeros(5), np.zeros(5)
-    type(model).kernels.lead.py_func(state, h, e, 0, carry := np.zeros(4))
+    type(model)._kernels.lead.py_func(state, h, e, 0, carry := np.zeros(4))
     assert carry[2] == e[-1]
     credit_in_turn(state, h, e, slopes, True)
-    kernels, none = type(model).kernels, np.zeros(5)
+    kernels, none = type(model)._kernels, np.zeros(5)
     kernels.lead.py_func(state, np.zeros(5), none, 0, np.zeros(4))
     assert (slopes * h).sum() == pytest.approx(kernels.vote(state, e) - kernels.vote(state, none))
     assert Booster.__init_subclass__.__kwdefaults__["credit"] is credit_in_turn

@@ -82,7 +82,7 @@ def learnt(model) -> tuple[int, dict]:
 @pytest.mark.parametrize("kind", ["reading", "turn", "pending"])
 def test_locks_of_other_threads_are_free_in_a_child(kind):
     model, twin = made(), made()
-    lock = model.fitted.lock
+    lock = model._fitted.lock
     with held({"reading": lock.reading, "turn": lock.turn(), "pending": model.pending.lock}[kind]):
         assert in_child(lambda: learnt(model)) == str(learnt(twin))
         assert in_child(lambda: model.tell(model.ask({"a": 1.0}), 1)) == "None"
@@ -109,7 +109,7 @@ def test_a_model_that_was_being_changed_says_so_in_a_child(tmp_path):
         lambda: model.save(tmp_path / "other"),
         lambda: in_child(lambda: model.predict_one({"a": 1.0})),
     ]
-    with held(model.fitted.lock.turn(), model.fitted.lock.writing):
+    with held(model._fitted.lock.turn(), model._fitted.lock.writing):
         for call in calls:
             found = in_child(call)
             assert "ForkError" in found and "load it from a file, or fork when nothing learns" in found
@@ -119,7 +119,7 @@ def test_a_model_that_was_being_changed_says_so_in_a_child(tmp_path):
 
 def test_a_writer_that_still_waits_has_changed_nothing():
     model = made()
-    lock = model.fitted.lock
+    lock = model._fitted.lock
     with held(lock.reading):
         writer = threading.Thread(target=learnt, args=(model,))
         writer.start()
@@ -153,7 +153,7 @@ def test_children_learn_with_several_threads(stream):
 
     model = OnlineBBM(n_estimators=20, n_jobs=2)
     expected = str(scores(model))
-    with held(model.fitted.lock.reading):
+    with held(model._fitted.lock.reading):
         assert in_child(lambda: scores(model)) == expected
 
 

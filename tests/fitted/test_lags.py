@@ -79,7 +79,7 @@ def bits(model, folder) -> bytes:
 
 def differing(one, other) -> list[str]:
     """The states that two models do not have in common."""
-    mine, others = (model.fitted.root.trimmed().arrays() for model in (one, other))
+    mine, others = (model._fitted.root.trimmed().arrays() for model in (one, other))
     assert mine.keys() == others.keys()
     return [
         name for name in mine if not np.array_equal(mine[name], others[name], equal_nan=mine[name].dtype.kind == "f")
@@ -103,12 +103,12 @@ def test_it_is_the_model_with_columns_made_by_hand(kind):
     X, y = stream(kind)
     rows = dicts(X)
     lagged, plain = MODELS[kind](), MODELS[kind](0)
-    scores = [lagged.learn_page(page) for page in pages(kind, rows, y, batch_size=130)]
-    wanted = [plain.learn_page(page) for page in pages(kind, by_hand(rows, y), y, batch_size=130)]
+    scores = [lagged.learn(page, squeeze=False) for page in pages(kind, rows, y, batch_size=130)]
+    wanted = [plain.learn(page, squeeze=False) for page in pages(kind, by_hand(rows, y), y, batch_size=130)]
     assert np.array_equal(joined_scores(scores), joined_scores(wanted))
     assert differing(lagged, plain) == []
-    assert lagged.fitted.columns.names == plain.fitted.columns.names
-    assert {name for name in lagged.fitted.columns.names.values() if name.startswith("label")}
+    assert lagged._fitted.columns.names == plain._fitted.columns.names
+    assert {name for name in lagged._fitted.columns.names.values() if name.startswith("label")}
 
 
 @every_model
@@ -178,7 +178,7 @@ def test_delays_are_those_of_tickets():
     late, asked = Delayed(MODELS["stacked"](), 5), MODELS["stacked"]()
     answers, waiting = [], deque()
     for page in pages("stacked", dicts(X), y, batch_size=70):
-        late.learn_page(page)
+        late.learn(page, squeeze=False)
     for r, row in enumerate(dicts(X)):
         waiting.append((asked.ask(row), y[r]))
         answers.append(waiting[-1][0].answer)
@@ -221,7 +221,7 @@ def test_features_are_named_and_frames_may_have_any_columns():
     X, y = stream("two")
     frame = pd.DataFrame(X, columns=[*"abcd"])
     model = OnlineBBM(Linear(crosses=[("a", "label[-1]")]), 3, random_state=0, lag=1).fit(frame, y)
-    assert {"label[-1]=a", "label[-1]=b"} <= {*model.fitted.columns.names.values()}
+    assert {"label[-1]=a", "label[-1]=b"} <= {*model._fitted.columns.names.values()}
     assert not model.columns_not_met()
     numbered = OnlineBBM(Linear(), 3, lag=1)
     for row, label in zip(X.tolist(), y, strict=True):

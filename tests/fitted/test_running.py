@@ -60,7 +60,7 @@ def learnt(kind: str, *sizes: int):
 
 
 def kept(model) -> list[bytes]:
-    return [array.tobytes() for array in model.fitted.running.state()]
+    return [array.tobytes() for array in model._fitted.running.state()]
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -106,7 +106,7 @@ def test_errors_are_progressive_and_late_answers_count_as_they_were_given():
     asked = [model.ask(row) for row in rows[2:300]]
     model.tell(asked, y[2:300])
     wrong = sum(ticket.answer != label for ticket, label in zip(asked, y[2:300], strict=True))
-    assert model.fitted.running.last[2:300, 1].sum() == wrong
+    assert model._fitted.running.last[2:300, 1].sum() == wrong
 
 
 def test_log_loss_of_scores_that_are_no_log_odds_is_not_known():

@@ -103,12 +103,12 @@ def test_the_weights_come_from_the_votes_given_then_if_asked_for(dicts):
     then.tell(ticket, 1)
     now.learn_one(x, 1)
     given = then.weight_sums_ - model.weight_sums_, now.weight_sums_ - model.weight_sums_
-    table = model.fitted.root.booster
+    table = model._fitted.root.booster
     right = [table.table[table.start[i] + 1 - i] if table.low[i] <= 1 - i else 0.0 for i in range(3)]
     assert given[0] == pytest.approx(right)
     assert not np.allclose(*given)
     usual = copy.deepcopy(model)
-    usual.fitted.pending = Pending()
+    usual._fitted.pending = Pending()
     ticket = usual.ask(x)
     for _ in range(3):
         usual.learn_one(x, -1)
@@ -377,7 +377,7 @@ def five(model, votes="then"):
         model.learn_one(
             {"a": rng.normal(), "b": rng.normal(), "c": "xyz"[k % 3]}, float(1 + k % 5) if numbers else f"k{k % 5}"
         )
-    model.fitted.pending = Pending(votes=votes)
+    model._fitted.pending = Pending(votes=votes)
     model.ask({"a": 1.0, "b": -1.0, "new": 2.0})
     return model
 
@@ -450,7 +450,7 @@ def test_a_signed_ticket_with_wrong_numbers_is_refused(booster, kind, tmp_path):
 def test_votes_and_answers_are_finite_in_every_kind_of_model(make_model):
     model = five(make_model())
     good, secret = model.pending[0], model.pending.secret
-    votes, scores = model.fitted.root.n_answers
+    votes, scores = model._fitted.root.n_answers
     for name, n in (("votes", votes), ("scores", scores)):
         for k in range(n):
             for number in (np.nan, np.inf):
@@ -464,16 +464,16 @@ def test_parts_that_have_said_nothing_are_nan(tmp_path):
     young = OnlineBoostRegressor(random_state=0)
     for k in range(5):
         young.learn_one({"a": float(k)}, float(k))
-    young.fitted.pending = Pending(votes="then")
+    young._fitted.pending = Pending(votes="then")
     young.ask({"a": 2.0})
     resting = five(make("stacked", "tree"))
-    node = resting.fitted.root
+    node = resting._fitted.root
     node.rest.clock[:] = 1, 60, 60 + LENGTH
     node.replace()  # programs of the parts that were awake
     assert node.n_resting == 2
     resting.ask({"a": 2.0})
     for model in (young, resting):
-        node, number = model.fitted.root, max(model.pending)
+        node, number = model._fitted.root, max(model.pending)
         asked = model.pending.read(model.pending[number], node, None)
         assert np.isfinite(asked.answers.scores[0, : node.width]).all() and np.isnan(asked.answers.scores).any()
         model.save(tmp_path / "m")
@@ -501,7 +501,7 @@ def test_too_many_features_to_cross_are_refused_in_a_ticket():
 def test_an_answer_beyond_all_numbers_gives_no_ticket(dicts):
     model = OnlineBBM(Linear(), 3, head="stack")
     model.learn_one(*dicts[0])
-    model.fitted.root.head.weights[:] = np.nan
+    model._fitted.root.head.weights[:] = np.nan
     with pytest.raises(DataError, match="beyond all numbers"):
         model.ask(dicts[0][0])
     assert len(model.pending) == 0
@@ -558,13 +558,15 @@ def test_a_delay_by_times_is_that_of_the_column(dicts):
     """Rows come at times 0, 3, 6, ...; a label that is 10 late is there when three further rows have been asked."""
     rows = [(x | {"time": 3.0 * k}, y) for k, (x, y) in enumerate(dicts)]
     by_time, by_rows = (Delayed(OnlineBBM(Tree(3), 5, random_state=0), *given) for given in ((10, "time"), (3,)))
-    scores = [np.concatenate([late.learn_page(page) for page in open_stream(rows)]) for late in (by_time, by_rows)]
+    scores = [
+        np.concatenate([late.learn(page, squeeze=False) for page in open_stream(rows)]) for late in (by_time, by_rows)
+    ]
     assert np.array_equal(*scores)
     assert by_time.model.n_seen_ == by_rows.model.n_seen_ - 1  # told when the fourth row comes, and after the third
     by_time.tell_all()
     assert by_time.model.n_seen_ == N
     with pytest.raises(DataError, match="no value of 'when'"):
-        Delayed(OnlineBBM(), 1, "when").learn_page(next(open_stream(rows)))
+        Delayed(OnlineBBM(), 1, "when").learn(next(open_stream(rows)))
 
 
 def test_the_command_simulates_late_labels(tmp_path, capsys):
@@ -650,7 +652,7 @@ def test_a_row_without_a_time_is_an_error(dicts):
     rows = [(x | {"time": None if k == 100 else 1.0 + k}, y) for k, (x, y) in enumerate(dicts)]
     late = Delayed(OnlineBBM(n_estimators=3), 5, "time")
     with pytest.raises(DataError, match="no value of 'time'"):
-        list(map(late.learn_page, open_stream(rows)))
+        list(map(late.learn, open_stream(rows)))
 
 
 def test_a_label_of_expired_tickets_beyond_the_classes_allowed_is_refused_at_once():

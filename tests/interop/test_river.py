@@ -46,7 +46,9 @@ def frozen():
 @pytest.mark.filterwarnings("ignore")
 def test_check_estimator(name, monkeypatch):
     model = ESTIMATORS[name]
-    assert isinstance(model, base.MiniBatchRegressor if model.sklearn_type == "regressor" else base.MiniBatchClassifier)
+    assert isinstance(
+        model, base.MiniBatchRegressor if model._sklearn_type == "regressor" else base.MiniBatchClassifier
+    )
     assert not model._unit_test_skips()
     whole = checks._yield_datasets
 
@@ -89,7 +91,7 @@ def test_clone_with_new_parameters_and_with_what_was_learnt():
     for x, y in datasets.Phishing().take(50):
         model.learn_one(x, y)
     fresh, copy = model.clone({"n_estimators": 5, "seed": 7}), model.clone(include_attributes=True)
-    assert (fresh.n_estimators, fresh.random_state, fresh.fitted) == (5, 7, None)
+    assert (fresh.n_estimators, fresh.random_state, fresh._fitted) == (5, 7, None)
     assert copy.predict_proba_one(x) == model.predict_proba_one(x)
     model.learn_one(x, not y)
     assert copy.n_seen_ == 50

@@ -70,7 +70,7 @@ def test_several_classes_equal_the_slow_trees():
     y[:3] = 0, 1, 2
     model = BatchBoost(**SMALL)
     model.progressive_fit(X, y, weight)
-    trees = model.fitted.root.committee.trees
+    trees = model._fitted.root.committee.trees
     slow = twin("classes", model, 3)
     learns = with_replay(slow)
     for r in range(len(X)):
@@ -142,7 +142,7 @@ def test_batches_files_and_pauses_change_nothing(name, tmp_path):
     for stop in [40, 65, 66, 128, 256, 710, 711, 714, 999, 1407, len(X)]:  # most of them are within a training
         model.partial_fit(X[start:stop], y[start:stop])
         start = stop
-        running += int(model.fitted.root.committees[0].committee.memory.clock[LENGTH] > 0)
+        running += int(model._fitted.root.committees[0].committee.memory.clock[LENGTH] > 0)
         model.save(tmp_path / "model")
         model = onlineboost.load(tmp_path / "model")
     assert running >= 5
@@ -164,19 +164,19 @@ def test_single_rows_are_as_batches():
 
 def test_the_last_rows_are_kept_as_bins():
     X, y = rows_for("two")
-    memory = MODELS["two"]().fit(X, y).fitted.root.committee.memory
+    memory = MODELS["two"]().fit(X, y)._fitted.root.committee.memory
     assert memory.clock[KEPT] == len(X) and len(memory.targets) == 310 and memory.codes.dtype == np.int8
     places = np.arange(len(X) - 310, len(X)) % 310
     assert np.array_equal(memory.targets[places], y[-310:])
     assert np.array_equal((memory.codes[:, places] == -128).sum(axis=0), np.isnan(X[-310:]).sum(axis=1))
     small = BatchBoost(max_rows=1 << 16, max_mb=1).fit(np.tile(X, (20, 40)), np.tile(y, 20) > 0)
-    assert len(small.fitted.root.committee.memory.targets) < (1 << 20) // (3 * 200)
+    assert len(small._fitted.root.committee.memory.targets) < (1 << 20) // (3 * 200)
 
 
 def test_columns_follow_new_edges():
     X, _ = changing()
     X = np.abs(np.nan_to_num(X[:, :1])) + 1
-    committee = BatchBoost(**SMALL).fit(X, X[:, 0] > 3).fitted.root.committee
+    committee = BatchBoost(**SMALL).fit(X, X[:, 0] > 3)._fitted.root.committee
     zero, codes = int(committee.bins.zero[0]), committee.memory.codes[0, : len(X)]
     far = codes - (np.searchsorted(committee.bins.edges[0], X[:, 0]) - zero)  # early rows were kept by other edges
     assert abs(far).mean() < 2 and np.corrcoef(codes, codes - far)[0, 1] > 0.98 and codes.max() > 40
@@ -187,10 +187,10 @@ def test_a_class_that_comes_late_is_known_after_its_training():
     assert (y[:700] < 2).all() and (y[700:] == 2).any()
     model, third = MODELS["three"](), int(np.flatnonzero(y == 2)[0])
     model.partial_fit(X[:third], y[:third])
-    assert model.fitted.root.n_classes == 2
+    assert model._fitted.root.n_classes == 2
     before = model.predict(X[:third])
     model.partial_fit(X[third : third + 1], y[third : third + 1])
-    assert model.fitted.root.n_classes == 3 and np.array_equal(model.predict(X[:third]), before)
+    assert model._fitted.root.n_classes == 3 and np.array_equal(model.predict(X[:third]), before)
     model.partial_fit(X[third + 1 :], y[third + 1 :])
     assert np.mean(model.predict(X[700:]) == y[700:]) > 0.8 and set(model.predict(X)) == {0, 1, 2}
 
@@ -202,7 +202,7 @@ def test_explanations_add_up():
         found = model.explain(X[:50])
         sums = found.contributions.sum(axis=1) + found.bias
         assert np.allclose(sums, shown(model, X[:50]), atol=1e-5), name
-        assert abs(found.contributions).max() > 0.1 and model.fitted.root.importances()
+        assert abs(found.contributions).max() > 0.1 and model._fitted.root.importances()
 
 
 def test_sparse_and_dense_rows_are_the_same():
@@ -216,7 +216,7 @@ def test_no_row_waits_for_a_training():
     """The pieces of work are divided among rows, so that none does more than a small part of it."""
     X, y = rows_for("two")
     model = BatchBoost(n_estimators=40, max_leaves=8).fit(X[:990], y[:990])
-    committee, done = model.fitted.root.committee, []
+    committee, done = model._fitted.root.committee, []
     while committee.memory.clock[LENGTH] == 0:
         model.partial_fit(X[:1], y[:1])
     n = int(committee.memory.clock[LENGTH])
@@ -250,19 +250,19 @@ def test_a_file_without_the_memory_answers_and_fills_it_again(name, tmp_path):
     model.save(tmp_path / "without", memory=False)
     found = onlineboost.load(tmp_path / "without")
     assert np.array_equal(shown(found, X), shown(model, X))
-    assert model.fitted.root.n_kept == 310 and found.fitted.root.n_kept == 0
+    assert model._fitted.root.n_kept == 310 and found._fitted.root.n_kept == 0
     assert (tmp_path / "without").stat().st_size < (tmp_path / "with").stat().st_size - 5 * 310
-    trees = found.fitted.root.committees[0].committee.trees.numbers.copy()
+    trees = found._fitted.root.committees[0].committee.trees.numbers.copy()
     found.partial_fit(X[:299], y[:299])
-    assert np.array_equal(found.fitted.root.committees[0].committee.trees.numbers, trees)
+    assert np.array_equal(found._fitted.root.committees[0].committee.trees.numbers, trees)
     found.partial_fit(X[299:320], y[299:320])
-    assert not np.array_equal(found.fitted.root.committees[0].committee.trees.numbers, trees)
+    assert not np.array_equal(found._fitted.root.committees[0].committee.trees.numbers, trees)
 
 
 def test_there_are_as_many_rows_as_features_before_a_training():
     X, y = rows_for("two")
     wide = np.hstack([np.nan_to_num(X[:, :2])] * 100)
-    committee = BatchBoost(**SMALL).fit(wide[:199], y[:199]).fitted.root.committee
+    committee = BatchBoost(**SMALL).fit(wide[:199], y[:199])._fitted.root.committee
     assert committee.memory.clock[LENGTH] == 0 and committee.trees.clock[0] == 0
-    trained = BatchBoost(**SMALL).fit(wide[:260], y[:260]).fitted.root.committee
+    trained = BatchBoost(**SMALL).fit(wide[:260], y[:260])._fitted.root.committee
     assert trained.trees.clock[0] == 4 and trained.memory.clock[3] == 282

@@ -35,7 +35,7 @@ class ScriptedWords(Scripted):
 def test_river_gets_the_users_own_labels_and_weights():
     model = OnlineBBM(ScriptedWords(), 3)
     model.partial_fit([[1, 1, 1, 0], [-1, 1, -1, 1]], ["no", "yes"])
-    taught = [entry for member in model.fitted.root.committee.members for log in member.log.values() for entry in log]
+    taught = [entry for member in model._fitted.root.committee.members for log in member.log.values() for entry in log]
     assert {label for label, _ in taught} == {"no", "yes"}
     assert all(isinstance(weight, float) for _, weight in taught)
 
@@ -83,7 +83,7 @@ def test_weights_are_refused_where_the_learner_takes_none(stream):
     with pytest.raises(ParameterError, match="delivery='weight': expected 'sample' or 'auto'.*takes no weights"):
         OnlineBBM(ScriptedUnweighted(), 3, delivery="weight").fit(X, y)
     model = OnlineBBM(ScriptedUnweighted(), 3, random_state=0).fit(X, y)
-    assert model.fitted.root.settings.sample
+    assert model._fitted.root.settings.sample
 
 
 def test_auto_prefers_weights():
@@ -123,7 +123,7 @@ def test_members_are_separate_and_the_given_estimator_is_not_touched(stream):
     given = SGDClassifier(loss="log_loss", random_state=0)
     model = OnlineBBM(given, 3).fit(*stream)
     assert not hasattr(given, "coef_")
-    assert len({id(member) for member in model.fitted.root.committee.members}) == 3
+    assert len({id(member) for member in model._fitted.root.committee.members}) == 3
 
 
 def test_scikit_learn_needs_an_array_first():
@@ -133,7 +133,7 @@ def test_scikit_learn_needs_an_array_first():
 
 def test_scikit_learn_gets_fractions_after_whole_numbers():
     model = OnlineBBM(SGDClassifier(random_state=0), 3).fit(np.array([[0, 1], [1, 0]] * 9), [0, 1] * 9)
-    assert model.fitted.root.committee.row({0: 0.9}, model.fitted.columns, False).tolist() == [[0.9, 0.0]]
+    assert model._fitted.root.committee.row({0: 0.9}, model._fitted.columns, False).tolist() == [[0.9, 0.0]]
 
 
 def test_repeated_entries_of_a_sparse_row_are_summed(stream):
@@ -214,7 +214,7 @@ def test_copies_cross_the_columns_they_name(stream):
         one.learn_one(row, label)
         two.learn_one(row, label)
     assert one.predict_one({"a": 3.0, "b": 3.0}) is not None
-    member = one.fitted.root.committee.members[0]
+    member = one._fitted.root.committee.members[0]
     assert member.columns_not_met(["a", "b"]) == []
     assert member.committee.scale[1 : 1 + 64].any()  # the products come first
 

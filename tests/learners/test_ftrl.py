@@ -54,7 +54,7 @@ def test_answers_are_those_of_the_slow_one(most_places, monkeypatch):
     model = FTRLProximal(max_row=9)
     answers = model.progressive_fit(X, y, weight, classes=[0, 1])
     np.testing.assert_allclose(answers, slow_answers(most_places), rtol=0, atol=2e-6)
-    used, places = int(model.fitted.root.transforms[0].clock[0]), model.fitted.root.transforms[0].n_places
+    used, places = int(model._fitted.root.transforms[0].clock[0]), model._fitted.root.transforms[0].n_places
     assert (used, places) == (1024, 1024) if most_places == 1024 else used < places
 
 
@@ -78,23 +78,23 @@ def test_what_comes_once_takes_no_place():
     X, y, _ = rows(700)
     ids = [{f"id={k}": 1.0} for k in range(20_000)]
     model = FTRLProximal().fit(ids, np.arange(20_000) % 2)
-    assert model.fitted.root.transforms[0].clock[0] < 2_000  # by chance: a bit of the filter is that of another
-    assert FTRLProximal(max_row=9).fit(X, y).fitted.root.n_slots > 500
+    assert model._fitted.root.transforms[0].clock[0] < 2_000  # by chance: a bit of the filter is that of another
+    assert FTRLProximal(max_row=9).fit(X, y)._fitted.root.n_slots > 500
 
 
 def test_memory_is_bounded(monkeypatch):
     monkeypatch.setattr(ftrl, "_BYTES", 500)
     X, y, _ = rows()
-    tokens = FTRLProximal(max_row=9, max_mb=1).fit(X, y).fitted.root.transforms[0]
+    tokens = FTRLProximal(max_row=9, max_mb=1).fit(X, y)._fitted.root.transforms[0]
     assert tokens.n_places * 512 <= 1 << 20 < 2 * tokens.n_places * 512
-    more = FTRLProximal(max_row=9, max_mb=4).fit(X * 4, np.tile(y, 4)).fitted.root.transforms[0]
+    more = FTRLProximal(max_row=9, max_mb=4).fit(X * 4, np.tile(y, 4))._fitted.root.transforms[0]
     assert more.clock[0] > tokens.n_places
 
 
 def test_pairs_are_named_and_explained():
     X, y, _ = rows()
     model = FTRLProximal(max_row=9).fit(X, y)
-    names = [name for name, _, _ in model.fitted.root.strengths(model.fitted.columns.names)]
+    names = [name for name, _, _ in model._fitted.root.strengths(model._fitted.columns.names)]
     assert "a=1 and b=2" in names[:40] or "b=2 and a=1" in names[:40]
     assert any(name.startswith("size in (") for name in names)
     reasons = model.explain(X[:3])
@@ -113,7 +113,7 @@ def test_pairs_are_named_and_explained():
 )
 def test_a_state_that_learning_cannot_lead_to_is_refused(field, change):
     X, y, _ = rows(300)
-    state = FTRLProximal(max_row=9).fit(X, y).fitted.root.transforms[0]
+    state = FTRLProximal(max_row=9).fit(X, y)._fitted.root.transforms[0]
     state.check()
     change(state)
     with pytest.raises(InvalidStateError) as problem:

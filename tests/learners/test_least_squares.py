@@ -84,7 +84,7 @@ def test_long_streams_stay_finite():
     X = np.random.default_rng(0).normal(size=(3000, 2))
     model = LeastSquares(0.5).fit(X, X[:, 0])
     assert np.isfinite(model.predict(X)).all()
-    assert model.fitted.root.parts[0].committee.growth[0] <= 1e30
+    assert model._fitted.root.parts[0].committee.growth[0] <= 1e30
 
 
 @pytest.mark.parametrize("wrong", [{"forgetting": 0}, {"forgetting": 1.1}, {"ridge": -1}, {"max_slots": 0}])

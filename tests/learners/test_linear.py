@@ -25,7 +25,7 @@ def test_fused_committee_equals_the_transcription(n, loss, tolerance, power_t, s
         votes = [reference.sign(score) for score in oracle.predict(x)]
         model.partial_fit(row.reshape(1, -1), [label])
         oracle.learn(x, label, rounds.round(votes, label))
-    node = model.fitted.root
+    node = model._fitted.root
     rows = [0, *(node.slots.find(np.arange(X.shape[1], dtype=np.int32)) + 1)]
     weights = node.committee.weights[rows]
     for i in range(n):
@@ -52,7 +52,7 @@ def test_what_is_accepted_leaves_finite_numbers(name, learner, stream):
     for model in (learner.clone(), OnlineBBM(learner, 101), OnlineBBM(learner, 201, 0.3)):
         scores = model.progressive_fit(X, y, sample_weight=np.full(len(y), weight))
         assert np.isfinite(scores).all()
-        for field in model.fitted.root.committee[:4]:
+        for field in model._fitted.root.committee[:4]:
             assert np.isfinite(field).all()
 
 

@@ -100,14 +100,14 @@ def test_little_memory_still_learns():
     X = rng.random((3000, 60))
     y = np.sin(6 * X[:, 0]) + X[:, 1]
     model = OnlineGradientBoost(RegressionTree(6, max_mb=1), 40).fit(X, y)
-    assert model.fitted.root.parts[0].committee.scarce
+    assert model._fitted.root.parts[0].committee.scarce
     assert model.score(X, y) > 0.8
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"max_depth": 0}, {"max_depth": 21}, {"memory": -1}, {"min_split_gain": np.nan}, {"smoothing": -1}, {"max_features": 0},
-     {"random_state": -1}, {"bins": 5}, {"leaf_prediction": "tree"}],
+    [{"max_depth": 0}, {"max_depth": 21}, {"memory": -1}, {"min_split_gain": np.nan}, {"smoothing": -1},
+     {"max_features": 0}, {"random_state": -1}, {"bins": 5}, {"leaf_prediction": "tree"}],
 )  # fmt: skip
 def test_wrong_parameters(wrong):
     with pytest.raises(ParameterError, match=next(iter(wrong))):
@@ -135,13 +135,13 @@ def test_a_file_with_an_impossible_state_is_refused(field, change, tmp_path, mon
     rng = np.random.default_rng(0)
     X = rng.random((500, 3))
     model = RegressionTree(3).fit(X, X[:, 0] > 0.5)
-    whole = type(model.fitted.root).arrays
+    whole = type(model._fitted.root).arrays
 
     def changed(node):
         arrays = whole(node)
         return arrays | {field: change(arrays[field].copy())}
 
-    monkeypatch.setattr(type(model.fitted.root), "arrays", changed)
+    monkeypatch.setattr(type(model._fitted.root), "arrays", changed)
     model.save(tmp_path / "m")
     monkeypatch.undo()
     with pytest.raises(ModelFileError):

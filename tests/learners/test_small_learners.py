@@ -71,8 +71,8 @@ def test_newton_forgets_no_more_than_it_can():
     y = np.where((X[:, 1] > 0) | (X[:, 0] > 3), 1, -1)
     model = Newton().fit(X[:100], y[:100])
     model.partial_fit(X[100:-50], y[100:-50])
-    assert np.isfinite(model.fitted.root.committee.inverse).all()
-    assert np.diagonal(model.fitted.root.committee.inverse[0]).max() < 2e6
+    assert np.isfinite(model._fitted.root.committee.inverse).all()
+    assert np.diagonal(model._fitted.root.committee.inverse[0]).max() < 2e6
     assert (model.progressive_fit(X[-50:], y[-50:])[5:] > 0).all()
 
 
@@ -101,7 +101,7 @@ def test_newton_forgives_a_first_value_far_from_the_others():
 def test_newton_starts_again_where_no_digits_are_left():
     X = np.array([[1.0, 2.0], [2.0, 1.0]] * 20)
     model = Newton().fit(X, [-1, 1] * 20)
-    state = model.fitted.root.committee
+    state = model._fitted.root.committee
     state.inverse[0] *= -1  # no longer an inverse of anything
     model.partial_fit(X[:1], [-1])
     assert np.array_equal(state.inverse[0], 100 * np.eye(65)) and not state.weights.any()
@@ -144,6 +144,6 @@ def test_naive_bayes_stays_finite():
 def test_new_words_keep_what_was_learnt():
     model = Perceptron()
     model.learn_one({"a": 1.0}, 1)
-    before = model.fitted.root.committee.weights[:2].copy()
+    before = model._fitted.root.committee.weights[:2].copy()
     model.learn_one({f"w{k}": 0.0 for k in range(100)}, model.predict_one({}))
-    assert np.array_equal(model.fitted.root.committee.weights[:2], before) and before.any()
+    assert np.array_equal(model._fitted.root.committee.weights[:2], before) and before.any()

@@ -111,7 +111,7 @@ def test_a_tree_equals_the_slow_one(
     scores = tree.progressive_fit(X, y, weight)
     slow = reference.Tree(depth, n_bins, grace, 0.05, tie, max_nodes or 1 << 20, evidence, leaves == "adaptive")
     assert_same(scores, slow, X, y, weight, slots, replay)
-    assert tree.fitted.root.committee.used[0, 0] == slow.nodes
+    assert tree._fitted.root.committee.used[0, 0] == slow.nodes
 
 
 @given(
@@ -153,7 +153,7 @@ def test_a_class_tree_equals_the_slow_one(seed, kind, depth, n_bins, evidence, l
         assert scores[r].argmax() == slow.score(asked), r
         if weight[r] > 0:
             replayed.learn(learnt, y[r], weight[r])
-    assert tree.fitted.root.committee.used[0, 0] == slow.nodes
+    assert tree._fitted.root.committee.used[0, 0] == slow.nodes
 
 
 @given(
@@ -283,7 +283,7 @@ def test_memory_is_bounded_and_leaves_take_turns():
     X, y = make_rows(6, 30_000, "dense")
     X = np.tile(X, (1, 100))[:, :520]
     tight = Tree(12, max_mb=1).fit(X, y)
-    committee = tight.fitted.root.committee
+    committee = tight._fitted.root.committee
     assert committee.histograms.nbytes <= 1 << 20
     assert committee.most_rows == (1 << 20) // (committee.gains.size * 16 * 8) == committee.free.size
     assert committee.start.tolist() == [0, committee.free.size]
@@ -299,10 +299,10 @@ def test_memory_stays_bounded_when_features_come_late():
     X[3000:, 8:] = np.random.default_rng(1).normal(size=(3000, 512))
     trees = [Tree(8, max_mb=1, bins=16), Tree(8, max_mb=1, bins=16)]
     trees[0].fit(X, y)
-    assert trees[0].fitted.root.committee.most_rows < 16
+    assert trees[0]._fitted.root.committee.most_rows < 16
     for start in range(0, 6000, 37):
         trees[1].partial_fit(X[start : start + 37], y[start : start + 37], classes=[-1, 1])
-    arrays = [tree.fitted.root.trimmed().arrays() for tree in trees]
+    arrays = [tree._fitted.root.trimmed().arrays() for tree in trees]
     assert all(np.array_equal(arrays[0][name], arrays[1][name], equal_nan=True) for name in arrays[0])
 
 
@@ -315,7 +315,7 @@ def held(committee) -> list[int]:
 def test_nodes_are_bounded_whatever_the_length():
     X, y = make_rows(7, 5000, "dense")
     model = OnlineBBM(Tree(10, max_nodes=31), 3, random_state=0).fit(X, y)
-    assert model.fitted.root.committee.used[:2, 0].tolist() == [31, 31]
+    assert model._fitted.root.committee.used[:2, 0].tolist() == [31, 31]
 
 
 def test_room_is_taken_as_it_is_needed():
@@ -323,25 +323,25 @@ def test_room_is_taken_as_it_is_needed():
     X, y = make_rows(1, 3000, "dense")
     model = OnlineBBM(Tree(8), random_state=0).fit(open_stream(X, y=y))
     assert len(pickle.dumps(model)) < 3e6
-    assert sum(array.nbytes for array in copy.deepcopy(model).fitted.root.arrays().values()) < 3e6
+    assert sum(array.nbytes for array in copy.deepcopy(model)._fitted.root.arrays().values()) < 3e6
 
 
 def test_a_forked_process_has_trees_of_its_own():
     X, y = make_rows(16, 600, "dense")
     model = Tree(3).fit(open_stream(X[:500], y=y[:500]))
-    before = model.fitted.root.committee.histograms.copy()
+    before = model._fitted.root.committee.histograms.copy()
     with warnings.catch_warnings(action="ignore"):  # newer Pythons warn of forks in processes with threads
         child = os.fork()
     if child == 0:
-        model.fitted.root.committee.histograms[...] = 7
+        model._fitted.root.committee.histograms[...] = 7
         os._exit(0)
     os.waitpid(child, 0)
-    assert np.array_equal(model.fitted.root.committee.histograms, before)
+    assert np.array_equal(model._fitted.root.committee.histograms, before)
 
 
 def test_a_tree_of_some_features_splits_by_them_alone():
     X, y = make_rows(9, 4000, "dense")
-    committee = OnlineBBM(Tree(4, max_features=0.5), 15, random_state=0).fit(X, y).fitted.root.committee
+    committee = OnlineBBM(Tree(4, max_features=0.5), 15, random_state=0).fit(X, y)._fitted.root.committee
     assert 0.3 < committee.allowed.mean() < 0.7
     assert len({row.tobytes() for row in committee.allowed}) > 10
     for tree in range(15):
@@ -351,7 +351,7 @@ def test_a_tree_of_some_features_splits_by_them_alone():
 
 def test_the_features_that_gain_are_named():
     X, y = make_rows(10, 4000, "dense")
-    shares = Tree(4).strengths(Tree(4).fit(X, y).fitted.root.committee, 1)
+    shares = Tree(4).strengths(Tree(4).fit(X, y)._fitted.root.committee, 1)
     assert shares.sum() == pytest.approx(1)
     assert np.argsort(-shares)[0] in {0, 1, 3}  # the label is made of 0 and 1; 3 is a copy of 0
 
@@ -369,7 +369,7 @@ def test_counts_go_on_beyond_what_a_float32_can_count():
     """After very many examples, a leaf forgets half of them rather than the new ones."""
     X, y = make_rows(11, 3000, "dense")
     tree = Tree(1, leaf_prediction="adaptive").fit(X, y)
-    state = tree.fitted.root.committee
+    state = tree._fitted.root.committee
     assert state.used[0, 0] == 3
     state.histograms[...] *= 8192  # as if each had come so often
     state.since[0, :, :3] *= 8192
@@ -385,10 +385,10 @@ def test_counts_go_on_beyond_what_a_float32_can_count():
 def test_stumps_count_any_number_of_examples():
     X, y = make_rows(12, 1000, "dense")
     stump = Stump().fit(X, y)
-    stump.fitted.root.committee.histograms[...] += 1 << 30
-    before = stump.fitted.root.committee.histograms.copy()
+    stump._fitted.root.committee.histograms[...] += 1 << 30
+    before = stump._fitted.root.committee.histograms.copy()
     stump.partial_fit(X[:200], y[:200])
-    assert (stump.fitted.root.committee.histograms - before).sum() > 500
+    assert (stump._fitted.root.committee.histograms - before).sum() > 500
 
 
 def test_leaves_that_wait_for_histograms_answer_by_their_majority():
@@ -396,7 +396,7 @@ def test_leaves_that_wait_for_histograms_answer_by_their_majority():
     X, y = make_rows(13, 6000, "dense")
     X = np.tile(X, (1, 100))[:, :520]
     tree = Tree(12, max_mb=1).fit(X, y)
-    committee = tree.fitted.root.committee
+    committee = tree._fitted.root.committee
     leaves = [n for n in range(committee.used[0, 0]) if committee.nodes[0, n, 0] == 0 == committee.nodes[0, n, 3]]
     assert leaves
     committee.wrong[0, leaves] = [5.0, 1.0]  # Bayes was better, while there were histograms
@@ -419,9 +419,9 @@ def test_bayes_over_very_many_features_neither_vanishes_nor_overflows():
 def test_stumps_of_some_features_differ():
     X, y = make_rows(14, 3000, "dense")
     model = OnlineBBM(Stump(max_features=0.4), 15, random_state=0).fit(X, y)
-    choices = model.fitted.root.committee.choice[:, 0]
+    choices = model._fitted.root.committee.choice[:, 0]
     assert len(set(choices.tolist())) > 2
-    assert all(model.fitted.root.committee.allowed[i, slot] for i, slot in enumerate(choices) if slot >= 0)
+    assert all(model._fitted.root.committee.allowed[i, slot] for i, slot in enumerate(choices) if slot >= 0)
 
 
 @pytest.mark.parametrize("name", ["bins", "max_slots", "max_nodes", "max_depth", "grace_period"])

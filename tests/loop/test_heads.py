@@ -75,7 +75,7 @@ def test_platts_scaling_is_nearly_the_best_there_is():
     X, y = load_letter()
     model = OSBoost(Tree(3), random_state=0)
     scores = model.progressive_fit(X, y)
-    platt = model.fitted.root.head.platt
+    platt = model._fitted.root.head.platt
     best = LogisticRegression(C=1e6).fit(scores[:, None], y)
 
     def loss(a: float, c: float) -> float:
@@ -199,7 +199,7 @@ def test_experts_of_safe_boosting_are_weighed_as_they_should_in_the_long_run():
         slow.round(votes, label)
     model = SafeBoost(Scripted(), 9, delivery="weight")
     np.testing.assert_allclose(model.progressive_fit(numbered(H), y), expected, rtol=1e-5, atol=1e-9)
-    shares = model.fitted.root.head.shares
+    shares = model._fitted.root.head.shares
     np.testing.assert_allclose(shares, slow.hedge.weights(), rtol=1e-6, atol=1e-12)
     assert np.sort(shares)[-2] > 1e-9  # not one expert alone
 

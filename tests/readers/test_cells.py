@@ -74,7 +74,7 @@ def test_missing_values_of_every_library_are_missing_in_dicts(missing):
     expected.learn_one({"a": None, "b": 1.0}, 1)
     found = Linear()
     found.learn_one({"a": missing, "b": 1.0}, 1)
-    assert found.fitted.columns.names == expected.fitted.columns.names
+    assert found._fitted.columns.names == expected._fitted.columns.names
     _, names = features([{"a": missing, "b": 1.0}])
     assert {*names.values()} == {"a", "a=", "b"}
 

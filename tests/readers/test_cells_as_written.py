@@ -95,7 +95,7 @@ def test_one_table_from_every_source(tmp_path):
         with pytest.warns(ReadWarning, match="the labels 'yes' and 'Yes' are one: 'yes'"):
             learnt.append(Linear().fit(open_stream(source)))
     expected = learnt[0]
-    names = {*expected.fitted.columns.names.values()}
+    names = {*expected._fitted.columns.names.values()}
     assert {"price", "price=", "share", "paid=yes", "paid=no", "paid=", "open", "day", "note=refund", "note="} <= names
     assert not [name for name in names if name.startswith(("price=$", "share=", "open=", "day=")) or "Y" in name]
     assert expected.classes_.tolist() == ["No", "yes"]
@@ -181,4 +181,4 @@ def test_models_of_before_read_as_before(tmp_path):
         decimal = {"decimal": "."} if isinstance(source, str) else {}
         for page in open_stream(source, like=model, **decimal):
             assert {name for _, name in page.names} == words
-    assert {name for _, name in model.fitted.columns.row(cells, True).names} == words
+    assert {name for _, name in model._fitted.columns.row(cells, True).names} == words

@@ -59,7 +59,7 @@ OPTIONS = {"label": "good", "weight": "importance"}
 def learnt(source, **options) -> tuple[bytes, dict]:
     stream = open_stream(source, **OPTIONS | options)
     model = AdaBoostOL(Linear(standardize=True), 3, random_state=0).fit(stream)
-    return everything(model), model.fitted.columns.names
+    return everything(model), model._fitted.columns.names
 
 
 def names_of(stream) -> set[str]:
@@ -236,7 +236,7 @@ def test_a_saved_model_of_a_stream_goes_on_with_the_same_bits(tables, tmp_path):
     twin = onlineboost.load(tmp_path / "m")
     twin.partial_fit(open_stream(rows[120:], like=twin))
     assert everything(twin) == everything(whole)
-    assert twin.fitted.columns.names == whole.fitted.columns.names
+    assert twin._fitted.columns.names == whole._fitted.columns.names
     assert (tmp_path / "m").stat().st_size < 200_000  # only the rows in use are kept, not 2**18
 
 

@@ -81,7 +81,7 @@ def streamed(source, **options):
 def test_the_same_bits_from_every_source_and_batch(tmp_path):
     found = sources(tmp_path)
     expected = streamed(found["csv"])
-    columns = expected.fitted.columns
+    columns = expected._fitted.columns
     assert columns.text.columns == {"text"}
     assert {*columns.text.cells} == {"grade"}
     assert {"text=refund", "grade=a degree of some school", "grade=degree", "text=", "grade="} <= {
@@ -106,7 +106,7 @@ def test_the_same_features_row_by_row_and_in_frames():
             by_frames.partial_fit(X[k : k + 100], y[k : k + 100])
     answers = expected.predict(ROWS)
     for model in (one_by_one, by_frames):
-        assert model.fitted.columns.text.describe() == expected.fitted.columns.text.describe()
+        assert model._fitted.columns.text.describe() == expected._fitted.columns.text.describe()
         assert np.array_equal(model.predict(ROWS if model is one_by_one else X), answers)
 
 
@@ -118,7 +118,7 @@ def test_resumed_in_the_midst_of_a_page(tmp_path, stop):
     model.learn(page.rows(0, stop))
     model.save(tmp_path / "model")
     loaded = onlineboost.load(tmp_path / "model")
-    assert loaded.fitted.columns.text.describe() == model.fitted.columns.text.describe()
+    assert loaded._fitted.columns.text.describe() == model._fitted.columns.text.describe()
     for page in open_stream(ROWS[stop:], like=loaded, batch_size=33):
         loaded.learn(page)
     assert everything(loaded) == everything(expected)
@@ -133,17 +133,17 @@ def test_asked_and_told():
         else:
             asked.learn_one(x, row["label"])
         learnt.learn_one(x, row["label"])
-    assert asked.fitted.columns.text.describe() == learnt.fitted.columns.text.describe()
+    assert asked._fitted.columns.text.describe() == learnt._fitted.columns.text.describe()
 
 
 def test_said_outright(tmp_path):
     names = sources(tmp_path)
     for name, source in names.items():
         model = streamed(source, text=["grade", "size"], categorical="text")
-        known = {*model.fitted.columns.names.values()}
+        known = {*model._fitted.columns.names.values()}
         assert {"grade=degree", "size=0.25", "text=Parcel late"} <= known | {"text=Parcel late"}, name
         assert not {"grade=a degree of some school", "text=refund"} & {n for n in known if n != "text=refund"}, name
-        assert model.fitted.columns.text.columns == frozenset()
+        assert model._fitted.columns.text.columns == frozenset()
         assert model.predict_one(ROWS[30]) == model.predict([ROWS[30]])[0]
     with pytest.raises(DataError, match=r"no column 'texts' for text=\.\.\.; the columns are text, grade"):
         streamed(names["csv"], text="texts")
@@ -159,18 +159,18 @@ def test_many_columns_with_long_names_and_new_cells():
     model, other = streamed(rows), Linear()
     for row in rows:
         other.learn_one({name: value for name, value in row.items() if name != "label"}, row["label"])
-    assert len(model.fitted.columns.text.columns) == 80
-    assert model.fitted.columns.text.describe() == other.fitted.columns.text.describe()
+    assert len(model._fitted.columns.text.columns) == 80
+    assert model._fitted.columns.text.describe() == other._fitted.columns.text.describe()
     assert everything(model) == everything(streamed(pd.DataFrame(rows)))
 
 
 def test_models_of_before_know_no_text():
     model = onlineboost.load("tests/saved/format7-tree.safetensors")
-    assert model.fitted.columns.text is None
+    assert model._fitted.columns.text is None
     page = next(open_stream([{"comment": f"a cell of words {k}", "label": 1} for k in range(2 * DISTINCT)], like=model))
     assert not page.sighted
     assert np.diff(page.batch.indptr).tolist() == [1] * (2 * DISTINCT)
-    row = model.fitted.columns.row({"comment": "a cell of words"}, True)
+    row = model._fitted.columns.row({"comment": "a cell of words"}, True)
     assert len(row.ids) == 1
     assert not row.sighted
 
@@ -188,4 +188,4 @@ def test_models_of_before_know_no_text():
 )
 def test_invalid_columns_of_text_are_refused(text):
     with pytest.raises(ValueError, match="text|cells"):
-        type(streamed(ROWS).fitted.columns.text).restore(text)
+        type(streamed(ROWS)._fitted.columns.text).restore(text)

@@ -15,6 +15,7 @@ import pytest
 import onlineboost
 from onlineboost import ParameterError
 from onlineboost.cli.registered import booster_options, learner_options
+from onlineboost.parameters import defaults
 from onlineboost.registry import BOOSTERS, LEARNERS, METRICS, TRANSFORMS, Entry, Option, Registry, merged
 
 SRC = Path(onlineboost.__file__).parent
@@ -198,9 +199,9 @@ def test_a_flag_has_one_meaning():
 @pytest.mark.parametrize("entry", [*BOOSTERS, *LEARNERS], ids=lambda entry: entry.name)
 def test_every_option_is_a_parameter_with_help_that_begins_with_a_noun(entry):
     for option in entry.options:
-        assert option.parameter == "cross" or option.parameter in entry.make.defaults()
+        assert option.parameter == "cross" or option.parameter in defaults(entry.make)
         assert re.fullmatch(r"[A-Z].*\.", option.help)
-    assert set(entry.fixed) <= set(entry.make.defaults())
+    assert set(entry.fixed) <= set(defaults(entry.make))
     assert entry.options == tuple(dict.fromkeys(entry.options))
 
 

@@ -266,7 +266,7 @@ def test_shared_scales_become_those_of_each_learner():
     """Formats before 5; and the room for many learners is that of today."""
     path = SAVED / "format4-bbm.safetensors"
     with pytest.warns(ReadWarning, match="each of its linear learners has scales of features of its own"):
-        scale = onlineboost.load(path).fitted.root.committee.scale
+        scale = onlineboost.load(path)._fitted.root.committee.scale
     rows = load_file(path)["model.committee.scale"]
     assert scale.any() and np.array_equal(scale, np.repeat(rows[:, None], scale.shape[1], 1))
     for n in (65, 101, 130):

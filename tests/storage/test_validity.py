@@ -334,7 +334,7 @@ def test_states_that_do_not_fit_together(saved, tmp_path):
     with pytest.raises(ModelFileError, match="bins after the first rows"):
         onlineboost.load(tmp_path / "early")
     before = (tmp_path / "m").read_bytes()
-    early.fitted.root.committee.bins.clock[0] = 1000
+    early._fitted.root.committee.bins.clock[0] = 1000
     with pytest.raises(ModelFileError, match="bins after the first rows. The model could not be loaded again"):
         early.save(tmp_path / "m")
     assert (tmp_path / "m").read_bytes() == before
@@ -442,7 +442,7 @@ def test_what_was_learnt_can_be_loaded_however_extreme_the_data(booster, learner
         fitted.save(tmp_path / "m")
         twin = onlineboost.load(tmp_path / "m")
         assert np.array_equal(twin.decision_function(X[:9]), fitted.decision_function(X[:9]))
-    for state in fitted.fitted.root.states().values():
+    for state in fitted._fitted.root.states().values():
         whole = {name for name, array in saved_arrays(state).items() if array.dtype.kind == "i"}
         assert whole <= limits_of(state).keys(), type(state)
 
@@ -506,7 +506,7 @@ def test_votes_beyond_any_scale_stay_on_the_simplex(tmp_path):
     draws = np.random.default_rng(0)
     X, y = draws.normal(size=(400, 4)) * 1e9, draws.random(400) < 0.5
     model = reloaded(OSBoostOCP(Perceptron(), 3, votes="real").fit(X, y), X, tmp_path)
-    alpha = model.fitted.root.booster.alpha
+    alpha = model._fitted.root.booster.alpha
     assert alpha.sum() == pytest.approx(1) and alpha.min() >= 0
 
 
@@ -545,7 +545,7 @@ def test_labels_that_json_cannot_hold(tmp_path):
 def test_trees_split_by_slots_in_use():
     """Explanations have a place for each slot in use, and for no other."""
     model = Tree(2, grace_period=8).fit(np.eye(2, dtype=np.float32)[[0, 1] * 60], [0, 1] * 60)
-    node = model.fitted.root
+    node = model._fitted.root
     node.check()
     node.committee.nodes[0, 0, 0] = node.n_slots + 1
     with pytest.raises(InvalidStateError, match="splits by slots in use"):

@@ -117,7 +117,7 @@ def test_records_and_alarms_see_fresh_rows_only():
     X, y = load_letter()
     for model in (OnlineBBM(Tree(3), 5, random_state=0), SafeBoost(Tree(3), 6, random_state=0), Tree(3)):
         model.fit(X[:700], y[:700])
-        record = model.fitted.root.record
+        record = model._fitted.root.record
         assert record.clock.tolist() == [700, 64 + 128 + 256 + 512]
         assert record.totals[0] == model.n_seen_ == 700
     alone = OnlineBBM(Tree(3), 1, random_state=0).fit(X[:700], y[:700])
@@ -131,7 +131,7 @@ def test_rows_are_kept_while_they_are_needed(replay, last):
     X, y = load_letter()
     for stop in (1, 63, 64, 65, 511, 512, 700):
         model = Tree(3, replay=replay).partial_fit(X[:stop], y[:stop], classes=[-1, 1])
-        assert model.fitted.root.kept.y.size == (stop if stop < last else 0)
+        assert model._fitted.root.kept.y.size == (stop if stop < last else 0)
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, True, "64", None, 1 << 30])
@@ -144,7 +144,7 @@ def test_a_wrong_number_of_rows_is_named(learner, wrong):
 def test_few_features_have_more_bins():
     X, y = load_letter()
     for columns, bins in ((8, 32), (9, 16)):
-        committee = Tree(3).fit(X[:200, :columns] + 1, y[:200]).fitted.root.committee
+        committee = Tree(3).fit(X[:200, :columns] + 1, y[:200])._fitted.root.committee
         assert committee.bins.edges.shape == (columns, bins - 1)
 
 
@@ -154,7 +154,7 @@ def test_what_leaves_have_counted_is_carried_over_whole():
     X = np.cumsum(rng.normal(size=(3000, 3)), axis=0)  # walks: their range grows
     y = np.where(rng.random(3000) < 0.5, 1, -1)
     with warnings.catch_warnings(action="ignore"):
-        state = Tree(1, min_split_gain=1e9, replay=0).fit(X, y).fitted.root.committee
+        state = Tree(1, min_split_gain=1e9, replay=0).fit(X, y)._fitted.root.committee
     assert state.used[0, 0] == 1 and (state.bins.counts[:3, 2] > 64).all()
     counted = state.histograms[:3].sum(axis=1)
     assert (counted <= state.since[0, 0, :2] * (1 + 1e-5)).all()

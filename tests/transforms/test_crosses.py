@@ -176,7 +176,7 @@ def test_a_model_with_crosses_goes_on_after_loading(tmp_path):
 def test_what_is_shown_has_names():
     X, y = make_rows(0)
     model = Linear(bins=4, crosses=True, bits=12).fit(X, y)
-    names = output_names(model.fitted.root.transforms, {0: "height", 4: "rare"})
+    names = output_names(model._fitted.root.transforms, {0: "height", 4: "rare"})
     products = 1 << 12
     assert [names[products + 1 + b].startswith("height in (") for b in range(4)] == [True] * 4
     assert names[products + 4].endswith("inf]")
@@ -190,7 +190,7 @@ def test_a_binner_shows_what_linear_sees():
     binner = Binner(8, crosses=[(0, 1)], bits=5).fit(X[:60])
     assert binner.transform(X[:5]).nnz == 0
     table = binner.partial_fit(X[60:]).transform(X[300:])
-    inside = Linear(bins=8, crosses=[(0, 1)], bits=5).fit(X, y).fitted.root.transforms
+    inside = Linear(bins=8, crosses=[(0, 1)], bits=5).fit(X, y)._fitted.root.transforms
     batch = next(iter(check_features(X[300:]).batches(y[300:], y[300:])))
     seen = transformed(inside[1], transformed(inside[0], batch, False), False)
     assert np.array_equal(table.indices, seen.indices) and np.array_equal(table.data, seen.values)
@@ -251,11 +251,11 @@ def test_refused_rows_leave_everything_as_it_was():
     bad = sp.vstack([good, sp.csr_matrix(np.ones((1, 5000), np.float32))]).tocsr()
     for options in ({}, {"standardize": True}):
         model = Linear(crosses=True, **options).fit(good, [-1, 1, 1])
-        before = pickle.dumps(model.fitted.root)
+        before = pickle.dumps(model._fitted.root)
         for learn in (model.partial_fit, model.fit):
             with pytest.raises(DataError, match="5,000 features"):
                 learn(bad, [-1, 1, 1, 1])
-            assert pickle.dumps(model.fitted.root) == before
+            assert pickle.dumps(model._fitted.root) == before
     model = Linear(crosses=True)
     model.learn_one({"a": 1.0}, 1)
     with pytest.raises(DataError, match="5,000 features"):
@@ -340,8 +340,8 @@ def test_products_are_kept_within_bounds():
 def test_bins_are_named_by_their_edges():
     X = np.tile(np.array([[1.0], [2.0], [3.0]], np.float32), (100, 1))
     model = Linear(bins=4).fit(X, np.tile([-1, 1, 1], 100))
-    names = output_names(model.fitted.root.transforms, {0: "x"})
-    state = model.fitted.root.transforms[0]
+    names = output_names(model._fitted.root.transforms, {0: "x"})
+    state = model._fitted.root.transforms[0]
     for value in (1.0, 2.0, 3.0):
         row = transformed(state, next(iter(check_features([[value]]).batches(np.ones(1), np.ones(1)))), False)
         if row.indices.size:
@@ -354,8 +354,8 @@ def test_growing_dicts_keep_their_columns():
     for number in range(300):
         sign = 1 if number % 2 else -1
         model.learn_one({"a": 1.0, "b": float(sign), f"new{number}": 1.0}, sign)
-    node = model.fitted.root
-    slots = {name: slot for slot, name in node.names_met(model.fitted.columns.names).items()}
+    node = model._fitted.root
+    slots = {name: slot for slot, name in node.names_met(model._fitted.columns.names).items()}
     column = node.transforms[0].column
     assert len(slots) == 302 and column[slots["a"]] == 1 and column[slots["b"]] == 2 and column[slots["new9"]] == 0
 

@@ -93,7 +93,7 @@ def test_room_that_cannot_be_had_leaves_the_model_as_it_was(stream, monkeypatch)
             model.learn_one({f"new {k}": 1.0 for k in range(100)}, 1)
     for one in (model, twin):
         one.learn_one({"another": 2.0, 0: 1.0}, 1)
-    assert all(np.array_equal(a, b) for a, b in zip(model.fitted.root.slots, twin.fitted.root.slots, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(model._fitted.root.slots, twin._fitted.root.slots, strict=True))
     assert np.array_equal(model.decision_function(X[:, :4]), twin.decision_function(X[:, :4]))
 
 
@@ -103,4 +103,4 @@ def test_the_bound_is_that_of_the_learner():
     model = Tree(3, max_slots=2, grace_period=8)
     for k in range(300):
         model.learn_one({f"n{k % 5}": 1.0 + k % 2, "always": k % 3}, k % 2)
-    assert model.fitted.root.slots.used[0] == 2
+    assert model._fitted.root.slots.used[0] == 2

@@ -66,8 +66,8 @@ class Models:
         for model in self.models:
             fitted = model.clone().fit(X, y)
             fitted.predict_proba(X[:10]) if isinstance(fitted, OnlineClassifier) else fitted.predict(X[:10])
-            assert fitted.fitted is not None
-            fitted.fitted.root.knows(np.arange(3, dtype=np.int32))  # as for the columns of a file
+            assert fitted._fitted is not None
+            fitted._fitted.root.knows(np.arange(3, dtype=np.int32))  # as for the columns of a file
             for x, label in zip(X[:3].tolist(), y[:3].tolist(), strict=True):
                 fitted.learn_one(dict(enumerate(x)), label)
             with tempfile.TemporaryDirectory() as folder:
@@ -167,7 +167,7 @@ def _parts(model: OnlineModel) -> list[OnlineModel]:
     if not isinstance(model, Ensemble):
         return [model]
     small = [StackedEnsemble([Linear(standardize=True), Linear()])]
-    return [*(inner for part in model.parts() for inner in _parts(part)), *small]
+    return [*(inner for part in model._parts() for inner in _parts(part)), *small]
 
 
 def _inside(model: OnlineModel) -> list[OnlineModel]:

@@ -110,12 +110,12 @@ class Booster(OnlineClassifier):
     learner_name: ClassVar[str] = "linear"
     """The weak learner that the command line takes if none is named."""
 
-    traits: ClassVar[dict[str, bool]]
+    _traits: ClassVar[dict[str, bool]]
     """Of ``Settings``: how the algorithm is written."""
 
-    kernels: ClassVar[Kernels]
+    _kernels: ClassVar[Kernels]
 
-    from_outside: ClassVar[bool] = False
+    _from_outside: ClassVar[bool] = False
     """Whether its functions are none of this package."""
 
     def __init_subclass__(
@@ -133,15 +133,15 @@ class Booster(OnlineClassifier):
         **keywords: Any,
     ) -> None:
         super().__init_subclass__(**keywords)
-        if state is None and hasattr(cls, "kernels"):  # a subclass of a booster is that booster
+        if state is None and hasattr(cls, "_kernels"):  # a subclass of a booster is that booster
             return
         if state is None or vote is None or round is None:
             raise TypeError("a booster names its state, vote and round: class Mine(Booster, state=..., ...)")
         scan = {"first", "carry"} <= inspect.signature(getattr(round, "py_func", round)).parameters.keys()
         dispatch.own(state, cls)
-        cls.from_outside = not getattr(round, "py_func", round).__module__.startswith("onlineboost.")
-        cls.traits = {"leading": lead is not lead_by_votes, "scan": scan}
-        cls.kernels = Kernels(
+        cls._from_outside = not getattr(round, "py_func", round).__module__.startswith("onlineboost.")
+        cls._traits = {"leading": lead is not lead_by_votes, "scan": scan}
+        cls._kernels = Kernels(
             dispatch.register(dispatch.lead, state, lead),
             dispatch.register(dispatch.round, state, round if scan else _as_scan(round)),
             dispatch.register(dispatch.vote, state, vote),
@@ -160,16 +160,16 @@ class Booster(OnlineClassifier):
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:
         """The state before the first example. Raises an error for wrong parameters of the algorithm."""
 
-    def check_kernels(self) -> None:
+    def _check_kernels(self) -> None:
         """Raise an error if a booster from outside the package does not keep to the contract in a few rounds.
 
         The votes and labels of these rounds are drawn; the state is one of its own.
         """
-        if not self.from_outside:
+        if not self._from_outside:
             return
         n, rng = int(self.n_estimators), np.random.default_rng(0)
         state = self.initial_state(n, self.delivery == "sample", 0)
-        h, p, t, table = np.empty(n), np.empty(n), np.empty(n, np.float32), new_table(1, n, self.traits["leading"])
+        h, p, t, table = np.empty(n), np.empty(n), np.empty(n, np.float32), new_table(1, n, self._traits["leading"])
         made = link(state, table, h, p, t)
         for k in range(_REHEARSED):
             y = float(rng.choice([-1, 1]))
@@ -178,7 +178,7 @@ class Booster(OnlineClassifier):
             h[:] = np.where(rng.random(n) < share, y, -y) * real
             p[:], t[:], table.carry[:] = np.nan, y, 0.0
             table.carry[0, 0] = k
-            for step in (LEAD, VOTE, ROUND, SETTLE) if self.traits["leading"] else (VOTE, ROUND, SETTLE):
+            for step in (LEAD, VOTE, ROUND, SETTLE) if self._traits["leading"] else (VOTE, ROUND, SETTLE):
                 made.take(step, y)
             wrong = np.flatnonzero(~((p >= 0) & (p <= 1 + _ROUNDING)))
             if wrong.size:
@@ -193,7 +193,7 @@ class Booster(OnlineClassifier):
     def verdict(self) -> str:
         """Whether boosting paid, by a paired test on the stream; empty if no example had a positive weight."""
         fitted = self._check_fitted()
-        return verdict(fitted.root.learners, fitted.spec, fitted.spec.base_learner())
+        return verdict(fitted.root.learners, fitted.spec, fitted.spec._base_learner())
 
     def report(self) -> Report:
         """The contribution of each learner, as a table (``print``) or a plot (``.plot(path)``)."""
@@ -210,7 +210,7 @@ class Booster(OnlineClassifier):
         title, names = f"{type(self).__name__}, {len(edges)} learners", [str(i + 1) for i in range(len(edges))]
         return Report(title, self.n_seen_, "learner", names, columns, edges, certificate, self.verdict())
 
-    def new_head(self, n_learners: int) -> Any:
+    def _new_head(self, n_learners: int) -> Any:
         """The initial state of the head, which turns votes into the answer."""
         return new_head(self.head, n_learners)
 
@@ -218,7 +218,7 @@ class Booster(OnlineClassifier):
         """The mistakes of the booster's experts, if it has any."""
         return None
 
-    def base_learner(self) -> Learner | Copies:
+    def _base_learner(self) -> Learner | Copies:
         """The weak learner, ready to form a committee."""
         if self.estimator is None:
             return Linear()
@@ -236,25 +236,25 @@ class Booster(OnlineClassifier):
             raise ParameterError("y", f"{self.classes_.size} classes", "two: each of more has a booster of its own")
         return node.booster
 
-    def new_node(self, n_features: int, seed: int | None = None) -> Committee | ObjectCommittee:
+    def _new_node(self, n_features: int, seed: int | None = None) -> Committee | ObjectCommittee:
         check_count("n_estimators", self.n_estimators, self.max_learners)
         check_one_of("delivery", self.delivery, ("auto", "weight", "sample"))
         check_one_of("votes", self.votes, ("hard", "real"))
         check_one_of("head", self.head, HEADS)
-        learner, n = self.base_learner(), int(self.n_estimators)
+        learner, n = self._base_learner(), int(self.n_estimators)
         sampled = (learner.prefers if self.delivery == "auto" else self.delivery) == "sample"
         seed = seed_of(self.random_state) if seed is None else seed
-        settings = Settings(n, hard=self.votes == "hard", sample=sampled, seed=seed, **self.traits)
-        booster, head, record = self.initial_state(n, sampled, seed), self.new_head(n), new_record(n)
+        settings = Settings(n, hard=self.votes == "hard", sample=sampled, seed=seed, **self._traits)
+        booster, head, record = self.initial_state(n, sampled, seed), self._new_head(n), new_record(n)
         if isinstance(learner, Copies):
             committee = learner.committee(n, n_features, settings.hard, settings.sample)
-            return self.object_committee(settings, committee, booster, head, record)
-        return self.compiled_committee(learner, booster, head, n_features, settings)
+            return self._object_committee(settings, committee, booster, head, record)
+        return self._compiled_committee(learner, booster, head, n_features, settings)
 
-    object_committee: ClassVar[type[ObjectCommittee]] = ObjectCommittee
+    _object_committee: ClassVar[type[ObjectCommittee]] = ObjectCommittee
     """The node over learners that are Python objects."""
 
-    compiled_committee: ClassVar[Callable[..., Committee]] = staticmethod(new_committee)
+    _compiled_committee: ClassVar[Callable[..., Committee]] = staticmethod(new_committee)
     """The node over compiled learners."""
 
 

@@ -224,7 +224,7 @@ class OnlineGradientBoost(OnlineRegressor):
     True
     """
 
-    traits: ClassVar[dict[str, bool]] = {"leading": True, "scan": True}
+    _traits: ClassVar[dict[str, bool]] = {"leading": True, "scan": True}
     links: ClassVar[dict[str, int]] = {"logistic": LOGISTIC, "poisson": EXP}
 
     estimator: Any = None
@@ -240,12 +240,12 @@ class OnlineGradientBoost(OnlineRegressor):
     n_jobs: int | None = None
     lag: int = 0
 
-    def new_target(self) -> Numbers:
+    def _new_target(self) -> Numbers:
         if self.loss == "logistic":
             return Numbers(least=0.0, most=1.0)
         return Numbers(least=0.0) if self.loss == "poisson" else Numbers()
 
-    def base_learner(self) -> WeakLearner:
+    def _base_learner(self) -> WeakLearner:
         if self.estimator is None:
             return RegressionTree()
         if not isinstance(self.estimator, WeakLearner):
@@ -304,8 +304,8 @@ class OnlineGradientBoost(OnlineRegressor):
     def part_node(self, n_features: int, seed: int | None = None) -> Committee:
         """The node that sees scaled targets."""
         state, seed = self.initial_state(), seed_of(self.random_state) if seed is None else seed
-        settings = Settings(int(self.n_estimators), hard=False, sample=False, seed=seed, numbers=True, **self.traits)
-        return compiled_numbers(self.base_learner(), state, n_features, settings)
+        settings = Settings(int(self.n_estimators), hard=False, sample=False, seed=seed, numbers=True, **self._traits)
+        return compiled_numbers(self._base_learner(), state, n_features, settings)
 
-    def new_node(self, n_features: int, seed: int | None = None) -> RegressionNode:
+    def _new_node(self, n_features: int, seed: int | None = None) -> RegressionNode:
         return regression_node(self.part_node(n_features, seed), self.links.get(self.loss, IDENTITY))

@@ -117,8 +117,8 @@ class PotentialBoost(
             raise ParameterError("terminal", self.terminal, f"{N + 1} values, one for each of -N, -N + 2, ..., N")
         return values
 
-    def saved_params(self) -> dict[str, Any]:
-        params = super().saved_params()
+    def _saved_params(self) -> dict[str, Any]:
+        params = super()._saved_params()
         return params | ({"terminal": self._values(int(self.n_estimators))} if callable(self.terminal) else {})
 
 

@@ -268,7 +268,7 @@ class SafeBoost(
             raise ParameterError("n_estimators", n_learners, f"at least {groups}, one for each of the gammas")
         return np.round(np.linspace(0, n_learners, groups + 1)).astype(np.int64)
 
-    def new_head(self, n_learners: int) -> Any:
+    def _new_head(self, n_learners: int) -> Any:
         groups = len(self.gammas)
         alpha, experts = np.zeros(1 + groups), np.zeros(groups + 5)
         shares = np.full(experts.size, 1 / experts.size)

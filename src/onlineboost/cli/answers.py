@@ -71,7 +71,7 @@ def because(model: OnlineModel, batch: Batch, most: int) -> list[str]:
 def columns_of(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
     """The answers for a batch, with what was asked for beside them."""
     reasons: Columns = {"because": because(model, batch, extras.explain)} if extras.explain else {}
-    scores, fitted = as_columns(model.scores(batch)), model.fitted
+    scores, fitted = as_columns(model.scores(batch)), model._fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
         return _numbers(model, scores) | reasons
@@ -91,7 +91,7 @@ def _of_answers(target: Any, scores: Floats) -> Floats:
 
 
 def _of_labels(model: OnlineModel) -> list[str]:
-    return [f"probability.{label}" for label in model.fitted.target.classes.tolist()]  # type: ignore[union-attr]
+    return [f"probability.{label}" for label in model._fitted.target.classes.tolist()]  # type: ignore[union-attr]
 
 
 def progressive_columns(model: Any, target: Any, scores: Any, answers: Any) -> Columns:
@@ -115,7 +115,7 @@ def bounds_of(model: Any, scores: Any) -> tuple[Any, ...]:
 
 
 def _numbers(model: Any, scores: Any) -> Columns:
-    answers = model.fitted.target.decode(scores), *bounds_of(model, scores)
+    answers = model._fitted.target.decode(scores), *bounds_of(model, scores)
     return {name: column.tolist() for name, column in zip(_names_of_numbers(model), answers, strict=True)}
 
 
@@ -126,7 +126,7 @@ def _names_of_numbers(model: OnlineModel) -> list[str]:
 def names_of(model: OnlineModel, extras: Extras) -> list[str]:
     """The columns of the answers."""
     reasons = ["because"] if extras.explain else []
-    if not isinstance(model.fitted.target, Numbers):  # type: ignore[union-attr]
+    if not isinstance(model._fitted.target, Numbers):  # type: ignore[union-attr]
         each = _of_labels(model) if extras.probabilities else []
         return ["label", "score", "probability", *each, *reasons]
     return [*_names_of_numbers(model), *reasons]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost import Adaptive, OnlineBoost, OnlineBoostRegressor
+from onlineboost.classifier import OnlineClassifier
 from onlineboost.cli.registered import (
     AUTO,
     NONE,
@@ -96,7 +97,7 @@ def choose(
 
 def bounded(model: OnlineModel, max_classes: int | None) -> OnlineModel:
     """The model, with this number of classes beyond which labels are refused, if it was given."""
-    if max_classes is not None:
+    if max_classes is not None and isinstance(model, OnlineClassifier):
         model.max_classes = max_classes
     return model
 
@@ -122,9 +123,9 @@ def class_weights(given: list[str] | None, positive: str | None = None) -> str |
 
 def unknown_labels(model: OnlineModel) -> list[Any]:
     """Labels with a weight of their own that no example had."""
-    assert model.fitted is not None
-    given = model.class_weight
-    return [label for label in given if label not in model.fitted.target.known] if isinstance(given, dict) else []
+    assert model._fitted is not None
+    given = getattr(model, "class_weight", None)
+    return [label for label in given if label not in model._fitted.target.known] if isinstance(given, dict) else []
 
 
 def _chosen(

@@ -87,15 +87,15 @@ def features_of(batch: Batch) -> NDArray[Any]:
 
 def check_features(model: OnlineModel, met: NDArray[Any], rows: int) -> None:
     """Raise an error if the model knows no feature of so many rows; warn if it knows few, or misses some of its own."""
-    if model.fitted is None or not met.size or not any(model.fitted.root.sizes):
+    if model._fitted is None or not met.size or not any(model._fitted.root.sizes):
         return
-    share = float(np.mean(model.fitted.root.knows(met)))
+    share = float(np.mean(model._fitted.root.knows(met)))
     if share == 0:
         raise DataError("the model knows none of the features: expected data with the columns of the training data")
     if share < 0.5:
         announce(f"onlineboost: the model knows only {share:.0%} of the features of the first rows")
     # Of tables, whose columns have few names: not of words, nor of "colour=red".
-    numbers = {id: name for id, name in model.fitted.columns.names.items() if "=" not in name and not is_lag(name)}
+    numbers = {id: name for id, name in model._fitted.columns.names.items() if "=" not in name and not is_lag(name)}
     absent = [repr(name) for id, name in numbers.items() if id not in met]
     if absent and len(numbers) <= _COLUMNS:
         announce(

@@ -85,7 +85,7 @@ def measure(
     cutoff: Cutoff | None = None,
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
     """Metrics of a model on files with labels, and the error curves of model and base learner."""
-    fitted = model.fitted
+    fitted = model._fitted
     assert fitted is not None
     if isinstance(fitted.target, Numbers):
         return _measure_numbers(model, files, options, quiet)
@@ -98,13 +98,13 @@ def measure(
         y, weight, labels = page.batch.y, page.batch.weight, page.target.known
         answers = cutoff.signs(fitted, scores) if cutoff is not None else None
         measured.update(scores, y, weight, fitted.probabilities(scores), answers=answers)
-        if base is not None and base.fitted is not None:
+        if base is not None and base._fitted is not None:
             scores = as_columns(base.scores(page))
             # From the same probability on: the score of a threshold is that of the model only.
             answers = (
-                Cutoff(cutoff.probability(fitted), True).signs(base.fitted, scores) if cutoff is not None else None
+                Cutoff(cutoff.probability(fitted), True).signs(base._fitted, scores) if cutoff is not None else None
             )
-            alone.update(scores, y, weight, base.fitted.probabilities(scores), answers=answers)
+            alone.update(scores, y, weight, base._fitted.probabilities(scores), answers=answers)
 
     skipped = _score(model, files, options, quiet, curve, update)
     new = [printable(label) for label in labels if label not in fitted.target.known]

@@ -14,7 +14,7 @@ from onlineboost.cli.schema_file import write_schema
 from onlineboost.cli.summary import columns_lines
 from onlineboost.cli.terminal import format_labels, print_json, say, say_facts
 from onlineboost.data.kinds import kinds
-from onlineboost.ensembles.ensemble import Ensemble
+from onlineboost.ensembles.ensemble import STRENGTH, Ensemble
 from onlineboost.ensembles.regressor import OnlineBoostRegressor
 from onlineboost.errors import ConflictError, ModelFileError
 from onlineboost.parameters import brief
@@ -73,7 +73,7 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         "features": model.n_features_in_,
         "edges": model.edges_.tolist(),
         "strongest": [dict(zip(("feature", "number", "strength"), one, strict=True)) for one in strongest[:top]],
-        "strength": model.strength if isinstance(model, Ensemble) else getattr(model.base_learner(), "strength", ""),
+        "strength": STRENGTH if isinstance(model, Ensemble) else getattr(model._base_learner(), "strength", ""),
     }
     if loaded.fitted.cutoff is not None:
         facts["threshold"] = loaded.fitted.cutoff.probability(loaded.fitted)
@@ -82,7 +82,7 @@ def describe(path: Path, top: int) -> dict[str, Any]:
     if isinstance(model, OnlineBoostRegressor):
         facts["parts"] = [
             {"name": name, "weight": weight}
-            for name, weight in zip(model.part_names(), model.weights_.tolist(), strict=True)
+            for name, weight in zip(model._part_names(), model.weights_.tolist(), strict=True)
         ]
     if kept := loaded.fitted.root.n_kept:
         facts["rows_kept"] = kept
@@ -111,7 +111,7 @@ def _plain(value: Any) -> Any:
 def _parts(model: Ensemble) -> list[dict[str, Any]]:
     """What each part of an ensemble is worth, by its report."""
     report = Ensemble.report(model)  # that of ``Adaptive`` is of the booster in it
-    names = [brief(part) for part in model.parts()]
+    names = [brief(part) for part in model._parts()]
     awake = len(names) - model.n_paused_
     found = [{"name": name, "resting": k >= awake} for k, name in enumerate(names)]
     for column, (values, _) in report.columns.items():

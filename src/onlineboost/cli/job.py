@@ -106,9 +106,9 @@ class Job:
         """Learn what the model has not learnt of the files, and save it."""
         names = expand(files)
         self.lines, self.notes = Lines(training, self.quiet), notes
-        if training.model.fitted is not None and training.model.fitted.columns.text is not None:
-            self.text = training.model.fitted.columns.text.columns
-        if training.model.fitted is None:
+        if training.model._fitted is not None and training.model._fitted.columns.text is not None:
+            self.text = training.model._fitted.columns.text.columns
+        if training.model._fitted is None:
             self.look_alikes = LookAlikes()
         self.inputs = Inputs(names, notes.learnt, notes.unfinished, self.passes, again)
         self.inputs.announce()
@@ -132,7 +132,7 @@ class Job:
                     number, places = self.inputs.round()
                     if not places:
                         break
-                    fitted = training.model.fitted
+                    fitted = training.model._fitted
                     if fitted is not None and fitted.columns.schema is not None:
                         schema = {"like": training.model}
                     self._round(training, number + 1, places, reading | schema)
@@ -146,7 +146,7 @@ class Job:
             self.waiting = False
             training.finish()
             self.seconds = time.perf_counter() - compile_seconds() - began - self.waited
-            if training.model.fitted is None:
+            if training.model._fitted is None:
                 if self.interrupted:
                     raise Interrupted
                 raise DataError(f"{', '.join(names)}: no examples, nothing was learnt")
@@ -159,7 +159,7 @@ class Job:
         if self.predictions is None:
             yield
             return
-        fitted = training.model.fitted
+        fitted = training.model._fitted
         numbers = schema.get("task") == "number" if fitted is None else isinstance(fitted.target, Numbers)
         names = progressive_names(training.model, numbers)
         with open_output(str(self.predictions), names, as_json=False, escape=False) as file:
@@ -200,7 +200,7 @@ class Job:
                     self._end(places, rows)
                     break
                 self._await_code(progress)
-                if training.model.fitted is None and stream.has_columns:
+                if training.model._fitted is None and stream.has_columns:
                     warn_of_id_columns(page)
                 if self.look_alikes is not None:
                     self.look_alikes.meet(page)
@@ -234,7 +234,7 @@ class Job:
 
     def _say_text(self, training: Training) -> None:
         """Say which columns were found to be text."""
-        found = training.model.fitted.columns.text  # type: ignore[union-attr]
+        found = training.model._fitted.columns.text  # type: ignore[union-attr]
         for name in sorted(found.columns - self.text) if found is not None else ():
             self.text |= {name}
             read = f"--categorical {shlex.quote(name)} reads each cell as one value"
@@ -282,7 +282,7 @@ class Job:
     def _keep(self, training: Training, problem: Exception) -> None:
         """Save what was learnt before an error, so that a run with a mended input continues there."""
         whole = not self.learning or isinstance(problem, DataError)  # such an error comes before anything changes
-        if not self.inputs.moved or training.model.fitted is None or not whole:
+        if not self.inputs.moved or training.model._fitted is None or not whole:
             return
         self.failed = True
         learnt = f"onlineboost: {training.model.n_seen_:,} examples were learnt before the error"
@@ -315,7 +315,7 @@ class Job:
 
     def summary(self, training: Training) -> dict[str, Any]:
         curve, base = training.curve, training.base_curve
-        found = kinds(training.model.fitted.columns, curve.examples)  # type: ignore[union-attr]
+        found = kinds(training.model._fitted.columns, curve.examples)  # type: ignore[union-attr]
         result: dict[str, Any] = {
             "algorithm": type(training.model).__name__,
             "model": repr(training.model.clone()),
@@ -338,7 +338,7 @@ class Job:
             "memory": peak_memory(),
             "model_memory": training.model.n_bytes(),
             "skipped": self.skipped,
-            "labels": training.model.fitted.target.classes.tolist(),  # type: ignore[union-attr]
+            "labels": training.model._fitted.target.classes.tolist(),  # type: ignore[union-attr]
             "output": str(self.output) if self.output else None,
             "interrupted": self.interrupted,
         }

@@ -80,7 +80,7 @@ def load(path: Path) -> Loaded:
     if not path.expanduser().exists():
         raise FileNotFoundError(f"{path}: no such model; to train one: onlineboost train FILES -o {path}")
     model, base, notes = load_all(path)
-    return Loaded(model, model.fitted, base, notes)
+    return Loaded(model, model._fitted, base, notes)
 
 
 def threshold_of(path: Path, facts: Any) -> Threshold | None:

@@ -168,7 +168,7 @@ def _checked(model: OnlineModel, pages: Iterable[Page], live: bool) -> Iterator[
             met, rows = np.union1d(met, features_of(page.batch)), rows + page.n_rows
             if rows >= _ENOUGH or not live:
                 check_features(model, met, rows)
-        model.fitted.columns.check_fields(page.fields)  # type: ignore[union-attr]
+        model._fitted.columns.check_fields(page.fields)  # type: ignore[union-attr]
         yield page
     if live and 0 < rows < _ENOUGH:
         check_features(model, met, rows)

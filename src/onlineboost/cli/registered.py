@@ -13,6 +13,7 @@ import typer
 
 from onlineboost.classifier import OnlineClassifier
 from onlineboost.errors import ConflictError, ParameterError
+from onlineboost.parameters import defaults
 from onlineboost.registry import BOOSTERS, FORMATS, LEARNERS, Entry, Option, Registry, merged
 
 BOOSTING, DATA, LEARNER = "Boosting", "Data", "Weak learner"
@@ -136,7 +137,7 @@ def _notes(option: Option, registry: Registry[Any], several: bool) -> str:
         facts.append(f"default: {_text(option.default)}")
     else:
         made = [entry for entry in users if isinstance(entry, Entry)]
-        known = {entry.name: {**entry.make.defaults(), **entry.fixed} for entry in made}  # type: ignore[attr-defined]
+        known = {entry.name: {**defaults(entry.make), **entry.fixed} for entry in made}
         by_name = {name: _text(values.get(option.parameter)) for name, values in known.items()}
         ranked = Counter(value for value in by_name.values() if value).most_common()
         usual = ranked[0][0] if ranked else ""
@@ -171,7 +172,7 @@ def make_model(name: str, learner: OnlineClassifier, given: dict[str, Any], seed
         for option in booster_options().values():
             if given.get(option.parameter) is not None:
                 raise ConflictError(f"{_flag(option)} does not apply to --algorithm none, which does not boost.")
-        learner.new_node(1)  # settings are checked before files are opened
+        learner._new_node(1)  # settings are checked before files are opened
         return learner
     entry = BOOSTERS.find(name)
     chosen = _applying(entry, booster_options(), given, name, "Algorithms")
@@ -179,7 +180,7 @@ def make_model(name: str, learner: OnlineClassifier, given: dict[str, Any], seed
         if chosen.get(parameter, value) not in (value, "auto"):
             raise ConflictError(f"--{parameter} {chosen[parameter]} does not apply to {name}, which is {value}.")
     model: OnlineClassifier = entry.make(learner, **{**chosen, **entry.fixed}, random_state=seed)
-    model.new_node(1)
+    model._new_node(1)
     return model
 
 

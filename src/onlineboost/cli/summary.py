@@ -48,7 +48,7 @@ class Lines:
 
     def _f1(self, k: int) -> str:
         """F1 of the positive label at a mark; empty unless it is rare, or a threshold was asked for."""
-        threshold, fitted = self.training.threshold, self.training.model.fitted
+        threshold, fitted = self.training.threshold, self.training.model._fitted
         if threshold is None or fitted is None or len(threshold.marks) != len(self.training.curve.marks):
             return ""
         table = Confusion(threshold.marks[k])
@@ -65,7 +65,7 @@ class Lines:
             progress.line(f"{example:>12,} drift, more mistakes than before: {action}")
 
     def _n_alarms(self) -> int:
-        return self.training.model.n_alarms_ if self.training.model.fitted is not None else 0
+        return self.training.model.n_alarms_ if self.training.model._fitted is not None else 0
 
 
 def columns_lines(found: dict[str, Any]) -> list[tuple[str, str]]:

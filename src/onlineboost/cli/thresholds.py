@@ -87,7 +87,7 @@ def is_rare(confusion: Confusion) -> bool:
 
 def positive_figures(training: Training) -> dict[str, Any]:
     """How well the positive label is found, and the threshold; empty for more than two labels, and for numbers."""
-    threshold, fitted = training.threshold, training.model.fitted
+    threshold, fitted = training.threshold, training.model._fitted
     if threshold is None or fitted is None or len(fitted.target.classes) != 2:
         return {}
     confusion, cutoff, rule = threshold.confusion(fitted.target.turned), training.cutoff, threshold.rule

@@ -211,7 +211,7 @@ def train(
         draw(picture(printable(title), training.model, curves), plot)
         result["plot"] = str(plot)
     if job.look_alikes is not None:
-        job.look_alikes.say(training.model.fitted.columns)  # type: ignore[union-attr]
+        job.look_alikes.say(training.model._fitted.columns)  # type: ignore[union-attr]
     if columns is not None:
         columns.say_differences({name: Kind(**facts) for name, facts in result["columns"].items()})
     if json_output:
@@ -240,7 +240,7 @@ def _check_with_resume(context: typer.Context, model: Any, given_schema: dict[st
 
     Returns the options for columns that a model does not have: one trained in Python, which has learnt no stream.
     """
-    new = given_schema if model.fitted.columns.schema is None else {}
+    new = given_schema if model._fitted.columns.schema is None else {}
     fixed = _SAVED_IN_MODEL | registered_options().keys()
     saved = _settings_of(model)
     for parameter in context.command.params:
@@ -259,8 +259,10 @@ def _check_with_resume(context: typer.Context, model: Any, given_schema: dict[st
 
 def _settings_of(model: Any) -> dict[str, Any]:
     """Options by which a model was trained, as they are typed."""
-    schema = model.fitted.columns.schema
-    task = "number" if isinstance(model.fitted.target, Numbers) else "binary" if schema and schema.binary else "classes"
+    schema = model._fitted.columns.schema
+    task = (
+        "number" if isinstance(model._fitted.target, Numbers) else "binary" if schema and schema.binary else "classes"
+    )
     settings = {"lag": model.lag, "task": task} | ({"target": model.target} if hasattr(model, "target") else {})
     if schema is not None:
         settings |= {

@@ -25,7 +25,7 @@ def kinds(columns: Columns, rows: int) -> dict[str, Kind]:
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"size": [1, 2], "colour": ["red", "blue"], "sold": ["2024-01-01", ""], "label": [0, 1]})
     >>> model = Linear().fit(open_stream(frame))
-    >>> {name: kind.kind for name, kind in kinds(model.fitted.columns, 100).items()}
+    >>> {name: kind.kind for name, kind in kinds(model._fitted.columns, 100).items()}
     {'size': 'number', 'colour': 'category', 'sold': 'date'}
     """
     headings = dict.fromkeys(columns.headings or (), 0)

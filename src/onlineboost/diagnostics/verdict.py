@@ -117,7 +117,7 @@ def comparison_of_losses(gain: float, interval: tuple[float, float], model: Any,
 
 def _advice(model: Any, learner: Any) -> str:
     """What to try if boosting did not pay."""
-    booster = model.model() if hasattr(model, "model") else model  # of one that starts over
+    booster = model._model() if hasattr(model, "_model") else model  # of one that starts over
     if not hasattr(booster, "advice"):
         return "other features, or the learner alone, which is faster"
     return "trees, or bins and crosses" if getattr(learner, "linear", False) else str(booster.advice)

@@ -76,7 +76,7 @@ class Adaptive(Around, Ensemble):
             return inner
         return restarting.verdict(node, inner, "The model without the fast learner")
 
-    def model(self) -> Any:
+    def _model(self) -> Any:
         """A new model of the kind that adapts."""
         if self.estimator is None:
             return SafeBoost()
@@ -86,18 +86,18 @@ class Adaptive(Around, Ensemble):
             raise ParameterError("estimator", self.estimator, "a model that does not adapt itself")
         return self.estimator.clone()
 
-    def parts(self) -> list[OnlineClassifier]:
+    def _parts(self) -> list[OnlineClassifier]:
         check_one_of("reset", self.reset, _RESETS)
         fast = Linear(standardize=True, learning_rate=32.0) if self.fast is None else self.fast
         if not isinstance(fast, Learner):
             raise ParameterError("fast", self.fast, "a compiled learner such as Linear, or None")
-        model = self.model()
+        model = self._model()
         if self.reset != "none":
             model = Restarting(model, reset=self.reset, delta=self.delta)
         return [model, fast.clone()]
 
-    def n_light(self) -> int:
+    def _n_light(self) -> int:
         return 2
 
-    def seed(self) -> int:
-        return seed_of(getattr(self.model(), "random_state", None))
+    def _first_seed(self) -> int:
+        return seed_of(getattr(self._model(), "random_state", None))

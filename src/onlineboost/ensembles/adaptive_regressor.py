@@ -91,7 +91,7 @@ class RestartRegression(Restart):
 
     def _on_alarm(self, path: Key, stop: Ints, stage: Stage) -> Key:
         """Start over; the driver goes on with the rest, which the old part has learnt too."""
-        fresh = self.spec.model().new_node(0, self.settings.seed)
+        fresh = self.spec._model()._new_node(0, self.settings.seed)
         fresh.name_features(self.names)
         self.start_over(fresh)
         stage.program.done = int(stop[0])
@@ -146,7 +146,7 @@ class AdaptiveRegressor(Listening, OnlineRegressor):
     lag: int = 0
     on_drift: Callable[[Alarm], object] | None = None
 
-    def model(self) -> Any:
+    def _model(self) -> Any:
         """A new regressor of the kind that starts over."""
         if self.estimator is None:
             return OnlineGradientBoost()
@@ -154,18 +154,18 @@ class AdaptiveRegressor(Listening, OnlineRegressor):
             raise ParameterError("estimator", self.estimator, "a regressor of onlineboost that does not adapt itself")
         return self.estimator.clone()
 
-    def base_learner(self) -> Any:
-        return self.model().base_learner()
+    def _base_learner(self) -> Any:
+        return self._model()._base_learner()
 
-    def new_target(self) -> Numbers:
-        found: Numbers = self.model().new_target()
+    def _new_target(self) -> Numbers:
+        found: Numbers = self._model()._new_target()
         return found
 
-    def new_node(self, n_features: int, seed: int | None = None) -> RestartRegression:
+    def _new_node(self, n_features: int, seed: int | None = None) -> RestartRegression:
         check_between("delta", self.delta, 0, 1)
-        self.check_listener()
-        part = self.model().new_node(n_features, seed)
-        return RestartRegression((part,), new_windows(1), self.clone(), self.notify)
+        self._check_listener()
+        part = self._model()._new_node(n_features, seed)
+        return RestartRegression((part,), new_windows(1), self.clone(), self._notify)
 
     def verdict(self) -> str:
         """The number of alarms."""

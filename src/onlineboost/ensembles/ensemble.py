@@ -25,55 +25,55 @@ from onlineboost.loop.record import Settings, new_record
 from onlineboost.parameters import brief, check_whole
 
 MAX_PARTS = 50
+STRENGTH = "share of the influence on the parts, by what they earn"  # of features
 
 
 class Ensemble(Listening, OnlineClassifier):
     """Models on the same rows; ``stack.py`` has the stack of their scores. A subclass says which models."""
 
-    strength: ClassVar[str] = "share of the influence on the parts, by what they earn"
     random_state: Any
 
     @abstractmethod
-    def parts(self) -> list[OnlineClassifier]:
+    def _parts(self) -> list[OnlineClassifier]:
         """New models, the light ones first."""
 
-    def parts_for_classes(self) -> list[OnlineClassifier]:
-        """``parts`` for more than two classes; one that differs begins anew where the third class comes."""
-        return self.parts()
+    def _parts_for_classes(self) -> list[OnlineClassifier]:
+        """``_parts`` for more than two classes; one that differs begins anew where the third class comes."""
+        return self._parts()
 
     @abstractmethod
-    def n_light(self) -> int:
+    def _n_light(self) -> int:
         """Number of the first parts that see every row; the others may rest (``resting.py``)."""
 
-    def rests_on_short_rows(self) -> bool:
+    def _rests_on_short_rows(self) -> bool:
         """Whether these rest on short rows too, where there are more features than slots."""
         return False
 
-    def number_of(self, k: int) -> int:
+    def _number_of(self, k: int) -> int:
         """The number from which part k gets its seed."""
         return k
 
-    def seed(self) -> int:
+    def _first_seed(self) -> int:
         """The seed, from which the parts get theirs."""
         return seed_of(self.random_state)
 
-    def base_learner(self) -> Any:
-        return self.parts()[0].base_learner()
+    def _base_learner(self) -> Any:
+        return self._parts()[0]._base_learner()
 
-    def max_row_features(self) -> int | None:
-        limits = (part.max_row_features() for part in self.parts())
+    def _row_limit(self) -> int | None:
+        limits = (part._row_limit() for part in self._parts())
         return min((most for most in limits if most is not None), default=None)
 
     def _slot_limit(self) -> int:
-        return max(part._slot_limit() for part in self.parts())
+        return max(part._slot_limit() for part in self._parts())
 
-    def new_node(self, n_features: int, seed: int | None = None) -> StackedNode:
-        self.check_listener()
-        seed = self.seed() if seed is None else seed
-        parts = self.parts()
+    def _new_node(self, n_features: int, seed: int | None = None) -> StackedNode:
+        self._check_listener()
+        seed = self._first_seed() if seed is None else seed
+        parts = self._parts()
         nodes: list[Node] = []
         for k, part in enumerate(parts):
-            node = part.new_node(n_features, _seed(seed, self.number_of(k), part))
+            node = part._new_node(n_features, _seed(seed, self._number_of(k), part))
             if not isinstance(node, Node):
                 raise ParameterError("estimators", part, "models of compiled learners, such as Linear or Tree")
             if isinstance(node, ClassVotesCommittee):
@@ -81,24 +81,24 @@ class Ensemble(Listening, OnlineClassifier):
                     "models", part, "models with log odds: those whose learners vote for classes have none"
                 )
             if getattr(part, "on_drift", None) is None:
-                node.listen(self.notify)
+                node.listen(self._notify)
             nodes.append(node)
-        n, light = len(nodes), self.n_light()
-        states = new_stack(n), new_stack(light), new_scales(n), new_rest(self.rests_on_short_rows())
+        n, light = len(nodes), self._n_light()
+        states = new_stack(n), new_stack(light), new_scales(n), new_rest(self._rests_on_short_rows())
         settings = Settings(n, hard=False, sample=False, seed=seed)
         return StackedNode(settings, new_record(n), tuple(nodes), *states)
 
-    def with_classes(self, node: Any, n: int) -> StackedNode:
-        models, stack = self.parts_for_classes(), node.stack
+    def _with_classes(self, node: Any, n: int) -> StackedNode:
+        models, stack = self._parts_for_classes(), node.stack
         before: tuple[Any, ...] = node.parts
         if node.n_classes == 2:
-            stack, pairs = with_chances(stack), zip(models, self.parts(), before, strict=True)
+            stack, pairs = with_chances(stack), zip(models, self._parts(), before, strict=True)
             before = tuple(one if repr(new) == repr(old) else _successor(new, one) for new, old, one in pairs)
-        parts = tuple(model.with_classes(one, n) for model, one in zip(models, before, strict=True))
+        parts = tuple(model._with_classes(one, n) for model, one in zip(models, before, strict=True))
         twin: StackedNode = replace(node, parts=parts, stack=stack)
         for model, part in zip(models, twin.parts, strict=True):
             if getattr(model, "on_drift", None) is None:
-                part.listen(self.notify)
+                part.listen(self._notify)
         return twin
 
     # ---- what was learnt
@@ -119,7 +119,7 @@ class Ensemble(Listening, OnlineClassifier):
         total, n = float(node.record.totals[0]), node.n_alarms
         if not total:
             return ""
-        sentences = [f"The ensemble {gain(node.record.totals, brief(self._check_fitted().spec.parts()[0]))}."]
+        sentences = [f"The ensemble {gain(node.record.totals, brief(self._check_fitted().spec._parts()[0]))}."]
         if n:
             counted = "once" if n == 1 else f"{n:,} times"
             last = self.alarms_[-1].example
@@ -143,7 +143,7 @@ class Ensemble(Listening, OnlineClassifier):
         error = (1 - self.edges_) / 2
         columns: Columns = {"error alone": (error, "12.4f"), "weight": (weights, "+10.3f"), "earns": (earns, "+10.3f")}
         spec = self._check_fitted().spec
-        names = [brief(part) for part in (spec.parts() if node.n_classes == 2 else spec.parts_for_classes())]
+        names = [brief(part) for part in (spec._parts() if node.n_classes == 2 else spec._parts_for_classes())]
         awake = len(names) - resting
         names = [name if k < awake else f"{name} (rests)" for k, name in enumerate(names)]
         bars = earns / max(float(np.abs(earns).sum()), 1e-300)
@@ -153,7 +153,7 @@ class Ensemble(Listening, OnlineClassifier):
 
 def _successor(model: OnlineClassifier, old: Any) -> Any:
     """A new node in the place of one of another model, with the features known so far."""
-    fresh: Any = model.new_node(0, old.settings.seed)
+    fresh: Any = model._new_node(0, old.settings.seed)
     old.leaves[0].succeeded_by(fresh.leaves[0])
     return fresh
 
@@ -192,7 +192,7 @@ class StackedEnsemble(Ensemble):
     0.077
     """
 
-    example: ClassVar[dict[str, Any]] = {"estimators": (Linear(),)}
+    _example: ClassVar[dict[str, Any]] = {"estimators": (Linear(),)}
 
     estimators: Sequence[Any]
     _: KW_ONLY
@@ -203,7 +203,7 @@ class StackedEnsemble(Ensemble):
     class_weight: Any = None
     on_drift: Callable[[Alarm], object] | None = None
 
-    def parts(self) -> list[OnlineClassifier]:
+    def _parts(self) -> list[OnlineClassifier]:
         if not isinstance(self.estimators, list | tuple) or not 1 <= len(self.estimators) <= MAX_PARTS:
             raise ParameterError("estimators", self.estimators, f"a list of 1 to {MAX_PARTS} models")
         for model in self.estimators:
@@ -211,7 +211,7 @@ class StackedEnsemble(Ensemble):
                 raise ParameterError("estimators", model, "boosters and learners of onlineboost")
         return [model.clone() for model in self.estimators]
 
-    def n_light(self) -> int:
+    def _n_light(self) -> int:
         n = len(self.estimators)
         if self.n_always_active is None:
             return n

@@ -59,7 +59,7 @@ class OnlineBoost(Ensemble):
     0.051
     """
 
-    absent: ClassVar[dict[str, Any]] = {"pairs": False, "memory": False, "max_mb": 0}
+    _absent: ClassVar[dict[str, Any]] = {"pairs": False, "memory": False, "max_mb": 0}
 
     effort: Effort = "normal"
     _: KW_ONLY
@@ -72,10 +72,10 @@ class OnlineBoost(Ensemble):
     class_weight: Any = None
     on_drift: Callable[[Alarm], object] | None = None
 
-    def parts(self) -> list[OnlineClassifier]:
+    def _parts(self) -> list[OnlineClassifier]:
         return [*self._light(), *_TREES[check_effort(self.effort)](self._tree_mb(1)), *self._small()]
 
-    def parts_for_classes(self) -> list[OnlineClassifier]:
+    def _parts_for_classes(self) -> list[OnlineClassifier]:
         mb = self._tree_mb(_CLASSES)
         trees = _TREES[self.effort](mb)
         if self.effort == "normal":
@@ -94,7 +94,7 @@ class OnlineBoost(Ensemble):
             return _MB[check_effort(self.effort)]
         return check_whole("max_mb", self.max_mb, 0, 1 << 20)
 
-    def memory_limit(self) -> int | None:
+    def _memory_limit(self) -> int | None:
         return self.max_mb or None
 
     def _tree_mb(self, n: int) -> int:
@@ -103,17 +103,17 @@ class OnlineBoost(Ensemble):
             return _MB_BEFORE
         return max(self._mb() // (2 * _N_TREES[self.effort] * n), 1)
 
-    def n_light(self) -> int:
+    def _n_light(self) -> int:
         return len(self._light())
 
-    def number_of(self, k: int) -> int:
+    def _number_of(self, k: int) -> int:
         """The others have the seeds that they have without pairs."""
         first = len(_linear())
         if not self.pairs or k < first:
             return k
-        return k - 1 if k > first else len(self.parts()) - 1
+        return k - 1 if k > first else len(self._parts()) - 1
 
-    def rests_on_short_rows(self) -> bool:
+    def _rests_on_short_rows(self) -> bool:
         return bool(self.pairs)
 
     def _light(self) -> list[OnlineClassifier]:

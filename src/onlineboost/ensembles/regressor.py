@@ -69,7 +69,7 @@ class OnlineBoostRegressor(OnlineRegressor):
     True
     """
 
-    absent: ClassVar[dict[str, Any]] = {"target": "identity", "memory": False}
+    _absent: ClassVar[dict[str, Any]] = {"target": "identity", "memory": False}
 
     _: KW_ONLY
     random_state: Any = None
@@ -78,11 +78,11 @@ class OnlineBoostRegressor(OnlineRegressor):
     target: Goal = "auto"
     memory: bool = True
 
-    def new_target(self) -> Numbers:
+    def _new_target(self) -> Numbers:
         check_one_of("target", self.target, GOALS)
         return Numbers(least=_LEAST_TARGET, expected=_POSITIVE) if self.target == "log" else Numbers()
 
-    def parts(self) -> list[OnlineGradientBoost | LeastSquares | BatchBoostRegressor]:
+    def _parts(self) -> list[OnlineGradientBoost | LeastSquares | BatchBoostRegressor]:
         """The models under the stack; with ``target="auto"``, the last two learn the logarithm."""
         memory = [BatchBoostRegressor()] if check_bool("memory", self.memory) else []
         return [*self._online_parts(), *memory, *(self._log_parts() if self.target == "auto" else ())]
@@ -99,17 +99,17 @@ class OnlineBoostRegressor(OnlineRegressor):
             OnlineGradientBoost(_tree(3, memory=8, min_split_gain=32.0), _TREES, chains=2, shrinkage=0.5),
         ]
 
-    def scale_part(self) -> OnlineGradientBoost:
+    def _scale_part(self) -> OnlineGradientBoost:
         """The model of the size of errors."""
         tree = RegressionTree(5, memory=128, min_split_gain=16.0, smoothing=2.5, max_mb=_MB)
         return OnlineGradientBoost(tree, 5, shrinkage=0.5)
 
-    def base_learner(self) -> Any:
-        return self._online_parts()[-1].base_learner()
+    def _base_learner(self) -> Any:
+        return self._online_parts()[-1]._base_learner()
 
-    def new_node(self, n_features: int, seed: int | None = None) -> RegressionEnsemble:
+    def _new_node(self, n_features: int, seed: int | None = None) -> RegressionEnsemble:
         seed = seed_of(self.random_state) if seed is None else seed
-        parts = [*self.parts(), self.scale_part()]
+        parts = [*self._parts(), self._scale_part()]
         nodes = tuple(part.part_node(n_features, (seed + k) % (1 << 63)) for k, part in enumerate(parts))
         n = len(nodes) - 1
         settings = Settings(n, hard=False, sample=False, seed=seed, numbers=True)
@@ -162,11 +162,11 @@ class OnlineBoostRegressor(OnlineRegressor):
         error = f"Mean absolute error of the last 500 examples or so: {unit * float(node.spread.typical[0]):.5g}."
         bars = np.abs(weights) / max(float(np.abs(weights).sum()), 1e-300)
         title = f"{type(self).__name__}, {n} parts"
-        return Report(title, self.n_seen_, "part", self.part_names(), columns, bars, None, error)
+        return Report(title, self.n_seen_, "part", self._part_names(), columns, bars, None, error)
 
-    def part_names(self) -> list[str]:
+    def _part_names(self) -> list[str]:
         """The parts that see rows, as they are shown."""
-        names = [brief(part) for part in self._check_fitted().spec.parts()][: self.weights_.size]
+        names = [brief(part) for part in self._check_fitted().spec._parts()][: self.weights_.size]
         return [f"{name} of the logarithm" if k >= self._node().n_plain else name for k, name in enumerate(names)]
 
     @property
@@ -195,7 +195,9 @@ def _excess(stack: NumberStack, n: int) -> Floats:
 
 
 def _tree(draw: int, memory: int = 0, min_split_gain: float = 8.0) -> RegressionTree:
-    return RegressionTree(7, memory=memory, min_split_gain=min_split_gain, max_features=0.5, random_state=draw, max_mb=_MB)
+    return RegressionTree(
+        7, memory=memory, min_split_gain=min_split_gain, max_features=0.5, random_state=draw, max_mb=_MB
+    )
 
 
 def _columns(coverage: Any) -> tuple[int, int]:

@@ -142,7 +142,7 @@ class RestartCommittee(Restart):
                     stage.step(self._tell)
 
     def _on_alarm(self, path: Key, span: Ints, stop: Ints, stage: Stage) -> Key:
-        fresh = self.spec.model().new_node(0, self.settings.seed)
+        fresh = self.spec._model()._new_node(0, self.settings.seed)
         self.part.succeeded_by(fresh)
         last = int(span[1])
         self.start_over(fresh)  # the part has learnt beyond the alarm, but none of it is kept
@@ -190,7 +190,7 @@ class RestartCommittee(Restart):
 class Listening(OnlineModel):
     """A model with alarms, and a function that is told of them."""
 
-    one_committee = False
+    _one_committee = False
 
     on_drift: Callable[[Alarm], object] | None
 
@@ -208,14 +208,14 @@ class Listening(OnlineModel):
     def _alarming(self) -> Any:
         return self._check_fitted().root
 
-    def saved_params(self) -> dict[str, Any]:
-        return super().saved_params() | {"on_drift": None}
+    def _saved_params(self) -> dict[str, Any]:
+        return super()._saved_params() | {"on_drift": None}
 
-    def check_listener(self) -> None:
+    def _check_listener(self) -> None:
         if self.on_drift is not None and not callable(self.on_drift):
             raise ParameterError("on_drift", self.on_drift, "a function of an Alarm, or None")
 
-    def notify(self, alarm: Alarm) -> None:
+    def _notify(self, alarm: Alarm) -> None:
         """Tell of an alarm."""
         if self.on_drift is not None:
             self.on_drift(alarm)
@@ -234,12 +234,12 @@ class Around:
     def _inside(self, copied: bool = False) -> Any:
         """The model since it last started over; unless it is copied, it shares the memory of the node."""
         fitted: Fitted = self._check_fitted()
-        node, model = self._watched(fitted), fitted.spec.model()
+        node, model = self._watched(fitted), fitted.spec._model()
         if copied:
             fitted = fitted.copied()
             node = self._watched(fitted)
         node = (node.part if isinstance(node, Restart) else node).trimmed()  # of its own, which has other programs
-        model.fitted = replace(fitted, spec=model.clone(), root=node)
+        model._fitted = replace(fitted, spec=model.clone(), root=node)
         return model
 
     @abstractmethod
@@ -283,7 +283,7 @@ class Restarting(Around, Listening, OnlineClassifier):
     [Alarm(example=10048, learner=None)]
     """
 
-    example: ClassVar[dict[str, Any]] = {"estimator": Linear()}
+    _example: ClassVar[dict[str, Any]] = {"estimator": Linear()}
 
     estimator: Any
     _: KW_ONLY
@@ -306,28 +306,28 @@ class Restarting(Around, Listening, OnlineClassifier):
             raise ParameterError("y", f"{self.classes_.size} classes", "two: each of more has a model of its own")
         return fitted.root
 
-    def model(self) -> Any:
+    def _model(self) -> Any:
         """A new model of the kind that starts over."""
         if not isinstance(self.estimator, OnlineClassifier):
             raise ParameterError("estimator", self.estimator, "a booster or a learner of onlineboost")
         return self.estimator.clone()
 
-    def base_learner(self) -> Any:
-        return self.model().base_learner()
+    def _base_learner(self) -> Any:
+        return self._model()._base_learner()
 
-    def new_node(self, n_features: int, seed: int | None = None) -> RestartCommittee:
+    def _new_node(self, n_features: int, seed: int | None = None) -> RestartCommittee:
         check_one_of("reset", self.reset, _RESETS)
         check_between("delta", self.delta, 0, 1)
-        self.check_listener()
-        part = self.model().new_node(n_features, seed)
+        self._check_listener()
+        part = self._model()._new_node(n_features, seed)
         if type(part) is not Committee:
             raise ParameterError("estimator", self.estimator, "a booster of compiled learners, such as Linear or Tree")
         if self.reset == "learners":
             if type(part.committee) not in dispatch.forget.kernels:  # type: ignore[attr-defined]
-                learner = self.base_learner()
+                learner = self._base_learner()
                 raise ParameterError("reset", self.reset, f"'all': single learners of {learner!r} cannot be reset")
             part.watch = new_watch(part.settings.n_learners, float(self.delta))
-        return RestartCommittee((part,), new_windows(1), self.clone(), self.notify)
+        return RestartCommittee((part,), new_windows(1), self.clone(), self._notify)
 
 
 def verdict(node: Any, inner: str, who: str) -> str:

@@ -48,7 +48,7 @@ class Delayed:
     >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
     >>> late = Delayed(OnlineBBM(n_estimators=5), delay=10)
     >>> for page in open_stream(rows):
-    ...     scores = late.learn_page(page)
+    ...     scores = late.learn(page)
     >>> late.model.n_seen_, late.tell_all(), late.model.n_seen_
     (190, None, 200)
     """
@@ -62,7 +62,7 @@ class Delayed:
         self.late: deque[_Late] = deque()
         self.asked = 0
 
-    def learn_page(self, page: Page) -> Floats:
+    def learn(self, page: Page, *, squeeze: bool = True) -> Floats:
         """Ask the rows of a page, and tell those that are due; returns the scores of the rows when they were asked."""
         rows, none = page.batch, cut(page.batch, 0, 0)
         self.model.learn(page._replace(batch=none))  # names and labels are known from now on
@@ -77,7 +77,8 @@ class Delayed:
             answers = answers if self.votes == "then" else answers._replace(votes=answers.votes[:, :0])
             self.late.append(_Late(now + self.delay, row, answers))
             self._tell_due(fitted, now)
-        return joined_scores(scores)
+        found = joined_scores(scores)
+        return squeezed(found) if squeeze else found
 
     def tell_all(self) -> None:
         """Tell all rows whose labels have not come yet."""
@@ -85,7 +86,7 @@ class Delayed:
             self._tell_due(self._fitted(), float("inf"))
 
     def _fitted(self) -> Fitted:
-        fitted = self.model.fitted
+        fitted = self.model._fitted
         if fitted is None or not isinstance(fitted.root, Node):
             raise ParameterError("model", self.model, "a model of compiled learners, for labels that come late")
         return fitted
@@ -99,7 +100,7 @@ class Delayed:
         time = float(row.values[row.indptr[0] + found[0]]) if found.size else 0.0
         if found.size and not math.isnan(time):
             return time
-        if found.size or self.model.fitted is None or id not in self.model.fitted.columns.names:
+        if found.size or self.model._fitted is None or id not in self.model._fitted.columns.names:
             raise DataError(f"a row has no value of {name!r}: expected a number, the time of the row", column=name)
         return 0.0  # zeros are not kept
 
@@ -160,9 +161,9 @@ def progressive_error(
     learner = model.clone()
     for part in scored(learner, X, y, sample_weight):
         accumulator.update(*part)
-    if found.of_positive and learner.fitted is not None and learner.fitted.target.width > 1:
+    if found.of_positive and learner._fitted is not None and learner._fitted.target.width > 1:
         raise ParameterError("metric", metric, "a metric of all labels, such as 'macro-f1': y has more than two labels")
-    return value_of(found, accumulator, learner.fitted is not None and learner.fitted.target.turned)
+    return value_of(found, accumulator, learner._fitted is not None and learner._fitted.target.turned)
 
 
 def _scored_late(
@@ -174,7 +175,7 @@ def _scored_late(
     late = Delayed(model, delay)
     pages = X if isinstance(X, Pages) and y is None else open_stream(X, y=y, sample_weight=sample_weight)
     for page in pages:
-        yield squeezed(late.learn_page(page)), page.batch.y, page.batch.weight
+        yield late.learn(page), page.batch.y, page.batch.weight
 
 
 def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Floats, Floats, Floats]]:
@@ -182,7 +183,7 @@ def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Fl
     if isinstance(X, Pages) and y is None and sample_weight is None:
         for page in X:
             yield model.learn(page), page.batch.y, page.batch.weight
-        if model.fitted is None:
+        if model._fitted is None:
             raise DataError("the stream has no rows: there is nothing to learn from")
         return
     if isinstance(X, Batch | Page) and y is None and sample_weight is None:
@@ -190,7 +191,7 @@ def _scored(model: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Fl
         yield model.learn(X), batch.y, batch.weight
     else:
         scores = model.progressive_fit(X, y, sample_weight)
-        assert model.fitted is not None
+        assert model._fitted is not None
         weight = np.ones(len(scores)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        target = model.fitted.target
+        target = model._fitted.target
         yield target.scores(scores) if target.width == 1 else scores, target.encode(y), weight  # by places again

@@ -98,14 +98,14 @@ class Training(Counts):
             self.errors.update(page.target.decode(scores), batch.y, weight)
         self.entries += int(batch.indptr[-1] - batch.indptr[0])
         if self.cutoff is not None:
-            self.model.fitted.threshold = self.cutoff  # type: ignore[union-attr]
+            self.model._fitted.threshold = self.cutoff  # type: ignore[union-attr]
 
     def _pieces(self, page: Page) -> Iterator[Page]:
         """The page; cut at powers of two, where it is looked up how scores become probabilities, if that is needed."""
         if self._left() < page.n_rows:
             for model in (self.model, self.base):
                 if model is not None:
-                    model.check_page(page)  # all of it, so that an error comes before anything changes
+                    model._check_page(page)  # all of it, so that an error comes before anything changes
         while (left := self._left()) < page.n_rows:
             yield page.rows(0, left)
             page = page.rows(left, page.n_rows)
@@ -124,13 +124,13 @@ class Training(Counts):
         Returns the scores; the answers, which are scores, or signs by the threshold; and those of the base learner.
         """
         scores, answers = self._learn_model(page)
-        others = self.learners[1].learn_page(page) if self.base is not None else np.empty((0, 1))
+        others = self.learners[1].learn(page, squeeze=False) if self.base is not None else np.empty((0, 1))
         self._compare(page, scores, others)
         return scores, answers, others
 
     def _compare(self, page: Page, scores: Floats, others: Floats) -> None:
         """Take note of the log losses of model and base learner, of two labels."""
-        fitted, base = self.model.fitted, None if self.base is None else self.base.fitted
+        fitted, base = self.model._fitted, None if self.base is None else self.base._fitted
         if fitted is None or base is None or fitted.target.width > 1 or isinstance(page.target, Numbers):
             self.losses = None
         if self.losses is None or fitted is None or base is None:
@@ -140,7 +140,7 @@ class Training(Counts):
             self.losses.look(fitted.probabilities, base.probabilities)
 
     def _learn_model(self, page: Page) -> tuple[Floats, Floats]:
-        scores, fitted = self.learners[0].learn_page(page), self.model.fitted
+        scores, fitted = self.learners[0].learn(page, squeeze=False), self.model._fitted
         if self.threshold is None or fitted is None or fitted.target.width > 1 or isinstance(page.target, Numbers):
             self.threshold = None
             return scores, scores
@@ -152,9 +152,9 @@ class Training(Counts):
     @property
     def cutoff(self) -> Cutoff | None:
         """The threshold that was asked for, by all rows so far."""
-        if self.threshold is None or self.model.fitted is None:
+        if self.threshold is None or self.model._fitted is None:
             return None
-        return self.threshold.cut(self.threshold.rule, self.model.fitted.target.turned)
+        return self.threshold.cut(self.threshold.rule, self.model._fitted.target.turned)
 
     def finish(self) -> None:
         """Learn the rows whose labels were to come later."""
@@ -203,8 +203,8 @@ class Training(Counts):
             sentences.append(comparison_of_losses(self.losses.gain, self.losses.interval, self.model, self.base))
         elif self.paired is not None and self.paired.weight:
             sentences.append(comparison(self.paired.totals, self.gain, self.model, self.base, self.base_curve.error))
-        if isinstance(self.model, Booster) and self.model.fitted is not None:
-            sentences.append(spare_learners(self.model.fitted.root.learners, self.model))
+        if isinstance(self.model, Booster) and self.model._fitted is not None:
+            sentences.append(spare_learners(self.model._fitted.root.learners, self.model))
         sentences.append(_changes(self.model))
         return " ".join(filter(None, sentences))
 
@@ -216,7 +216,7 @@ class Training(Counts):
 
 def _changes(model: Any) -> str:
     """The number of alarms and the last of them; empty if there was none."""
-    if model.fitted is None or not model.n_alarms_:
+    if model._fitted is None or not model.n_alarms_:
         return ""
     n, last = model.n_alarms_, model.alarms_[-1]
     what = "The stream changed" if last.learner is None else "Learners were reset"

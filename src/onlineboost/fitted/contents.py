@@ -16,7 +16,7 @@ from onlineboost.fitted.fitted import Fitted
 from onlineboost.fitted.running import Running
 from onlineboost.fitted.thresholds import Cutoff
 from onlineboost.fitted.tickets import Pending
-from onlineboost.parameters import check_whole
+from onlineboost.parameters import check_whole, described
 from onlineboost.storage.model_file import Part, check_plan, fill
 from onlineboost.storage.validity import InvalidStateError, check_state
 
@@ -35,7 +35,7 @@ def contents(fitted: Fitted, memory: bool = True) -> Part:
         check_state(name, state)
     root.check()
     facts = {
-        **fitted.spec.describe(),
+        **described(fitted.spec),
         "seed": root.settings.seed,
         "target": fitted.target.describe(),
         "columns": fitted.columns.describe(),
@@ -60,7 +60,7 @@ def contents(fitted: Fitted, memory: bool = True) -> Part:
 
 def restore(path: Path, model: Any, part: Part) -> Fitted:
     """The contents of a file, for a model built with its parameters."""
-    columns, target = Columns.restore(part.facts["columns"]), model.new_target().restored(part.facts["target"])
+    columns, target = Columns.restore(part.facts["columns"]), model._new_target().restored(part.facts["target"])
     seed = check_whole("seed", part.facts["seed"], 0, (1 << 63) - 1)
 
     most = len(target.labels) if isinstance(target, Classes) else 2
@@ -93,9 +93,9 @@ def restore(path: Path, model: Any, part: Part) -> Fitted:
 
 
 def _new_node(model: Any, sizes: list[Any], seed: int, n_classes: int) -> Any:
-    made: Any = model.new_node(0, seed)
+    made: Any = model._new_node(0, seed)
     if n_classes > 2:
-        made = model.with_classes(made, n_classes)
+        made = model._with_classes(made, n_classes)
     made.resize(sizes)
     return made
 

@@ -73,12 +73,13 @@ class Fitted:
     programs: Prepared | None = field(init=False, repr=False, compare=False)  # of the nodes
 
     def __post_init__(self) -> None:
-        self.max_row_features = self.spec.max_row_features()
-        self.allow_classes(self.spec.max_classes)
+        self.max_row_features = self.spec._row_limit()
+        if hasattr(self.spec, "max_classes"):
+            self.allow_classes(self.spec.max_classes)
         self.lags = Lags(self.spec.lag) if check_whole("lag", self.spec.lag, 0, MAX_LAG) else None
         if self.lags is not None and not self.root.compiled:
             raise ParameterError("lag", self.spec.lag, "0: learners that are Python objects take no last labels")
-        given = self.spec.class_weight
+        given = getattr(self.spec, "class_weight", None)
         self.class_weights = None if given is None else ClassWeights(given)
         self.programs = Prepared(self.root) if self.root.compiled else None
         if self.columns.limit is None:  # names beyond the slots are of no use
@@ -307,7 +308,7 @@ class Fitted:
             before.bring_back()
         if before.away is not None:
             before.away.close()
-        root = self.spec.with_classes(before, n)
+        root = self.spec._with_classes(before, n)
         if root.compiled:
             self.programs = Prepared(root)
             root.use_threads(before.n_jobs)
@@ -375,7 +376,7 @@ class Fitted:
                 warnings.warn(news, RangeWarning, stacklevel=6)  # where the model was called
 
     def _warn_of_memory(self) -> None:
-        most = self.spec.memory_limit()
+        most = self.spec._memory_limit()
         self.look_at_memory = self.root.n_learnt + _MEMORY_EVERY if most is not None else math.inf
         if most is not None and is_full(self.root):
             self.look_at_memory = math.inf

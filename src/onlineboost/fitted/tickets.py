@@ -55,8 +55,8 @@ class Pending:
     ----------
     max_pending : number of tickets that wait; if there are more, the oldest expire. As many told tickets that other
         copies of the model gave are remembered, so that none is told twice
-    max_age : how long they wait, in the unit of ``ask(..., time=)``, which is a row asked if no times are given; None: no
-        limit
+    max_age : how long they wait, in the unit of ``ask(..., time=)``, which is a row asked if no times are given;
+        None: no limit
     on_expire : fate of tickets that expire: "drop", or the label with which they are learned, as in
         ``on_expire=("label", 0)``
     votes : the learners' weights come from their votes when the ticket is told ("now"), or from those when it was given

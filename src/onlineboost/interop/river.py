@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, ClassVar, Self
 
 from onlineboost.errors import ParameterError
-from onlineboost.parameters import Parameters
+from onlineboost.parameters import Parameters, defaults
 
 _MODULE = "river.base"
 _joining: list[tuple[type, str]] = []  # our classes, and the names of those that they join
@@ -39,12 +39,12 @@ class RiverMethods(Parameters):
     def _unit_test_skips(self) -> set[str]:
         return set()
 
-    example: ClassVar[dict[str, Any]] = {}
+    _example: ClassVar[dict[str, Any]] = {}
     """Arguments for those of the constructor that have no default."""
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        yield cls.example
+        yield cls._example
 
     def _get_params(self) -> dict[str, Any]:
         params = self.get_params(deep=False)
@@ -67,7 +67,9 @@ class RiverMethods(Parameters):
             changes = {"random_state": changes.pop("seed")} | {k: v for k, v in changes.items() if k != "random_state"}
         twin = super().clone().set_params(**{name: copy.deepcopy(value) for name, value in changes.items()})
         if include_attributes:
-            learnt = {name: copy.deepcopy(value) for name, value in vars(self).items() if name not in self.defaults()}
+            learnt = {
+                name: copy.deepcopy(value) for name, value in vars(self).items() if name not in defaults(type(self))
+            }
             vars(twin).update(learnt)
         return twin
 

@@ -19,14 +19,14 @@ EXPECTED_FAILURES = {
 class SklearnMethods:
     """What scikit-learn's tools ask of an estimator, beyond parameters and fitting."""
 
-    sklearn_type: ClassVar[str]
+    _sklearn_type: ClassVar[str]
     """ "classifier", "regressor" or "transformer"."""
 
     def __sklearn_tags__(self) -> Any:
         """The tags that scikit-learn's tools read."""
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
-        kind = self.sklearn_type
+        kind = self._sklearn_type
         return Tags(
             estimator_type=kind,
             target_tags=TargetTags(required=kind != "transformer"),
@@ -43,9 +43,9 @@ class SklearnMethods:
         request: Any = getattr(self, "_metadata_request", None)
         if request is None:
             request = MetadataRequest(owner=self)
-            for method in _WEIGHTED if self.sklearn_type != "transformer" else ():
+            for method in _WEIGHTED if self._sklearn_type != "transformer" else ():
                 getattr(request, method).add_request(param="sample_weight", alias=None)
-            if self.sklearn_type == "classifier":
+            if self._sklearn_type == "classifier":
                 request.partial_fit.add_request(param="classes", alias=None)
         return request
 

@@ -282,7 +282,7 @@ class WeakLearner(OnlineModel):
         """Number of features with slots of their own; further ones share slots by a hash."""
         return int(getattr(self, "max_slots", 1 << 18))
 
-    def max_row_features(self) -> int | None:
+    def row_limit(self) -> int | None:
         """Maximum number of features in a row; None: no limit."""
         return None
 
@@ -294,7 +294,7 @@ class WeakLearner(OnlineModel):
         """The initial states of the transforms applied to rows before the committee."""
         return ()
 
-    def base_learner(self) -> Any:
+    def _base_learner(self) -> Any:
         return self
 
 
@@ -308,10 +308,10 @@ class Learner(WeakLearner, OnlineClassifier):
     With ``name="mine"`` and ``options=(...)`` it is on the command line: ``onlineboost train --learner mine``.
     """
 
-    def new_node(self, n_features: int, seed: int | None = None) -> Committee:
+    def _new_node(self, n_features: int, seed: int | None = None) -> Committee:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0, scan=True)
         found: Committee = new_committee(self, Alone(1), new_head("vote", 1), n_features, settings)
         return found
 
-    def with_classes(self, node: Any, n: int) -> Any:
-        return one_committee(node, n) if self.several_classes else super().with_classes(node, n)
+    def _with_classes(self, node: Any, n: int) -> Any:
+        return one_committee(node, n) if self.several_classes else super()._with_classes(node, n)

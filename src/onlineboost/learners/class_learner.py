@@ -48,11 +48,11 @@ class ClassLearner(WeakLearner, OnlineClassifier):
     def more_classes(self, committee: Any, n: int) -> Any:
         """The same committee for n classes; a new one is for two."""
 
-    def new_node(self, n_features: int, seed: int | None = None) -> ClassVotesCommittee:
+    def _new_node(self, n_features: int, seed: int | None = None) -> ClassVotesCommittee:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
         return class_votes_committee(self, AloneOfClassesState(1), temperature_head(), n_features, settings)
 
-    def with_classes(self, node: Any, n: int) -> ClassVotesCommittee:
+    def _with_classes(self, node: Any, n: int) -> ClassVotesCommittee:
         found: ClassVotesCommittee = node.with_classes(n, node.booster)
         return found
 

@@ -2,8 +2,8 @@
 
 Nodes, histograms and routing are those of ``Tree``; the vote of a leaf is a class, the one with the largest weight or,
 where that was wrong less often, the likeliest by naive Bayes. A split is justified by its information gain: with k
-classes in the leaf, a split by noise gains (k - 1) / (2 ln 2) bits on average over all examples, so ``min_split_gain`` is the
-number of bits for each class but one.
+classes in the leaf, a split by noise gains (k - 1) / (2 ln 2) bits on average over all examples, so
+``min_split_gain`` is the number of bits for each class but one.
 """
 
 from __future__ import annotations

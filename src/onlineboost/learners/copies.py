@@ -302,7 +302,7 @@ class _Ours(Kind):
     predicts_unfitted = True
 
     def new_member(self, estimator: OnlineClassifier, n_features: int) -> Node:
-        found: Node = estimator.clone().new_node(n_features)
+        found: Node = estimator.clone()._new_node(n_features)
         return found
 
     def takes_weights(self, estimator: Any) -> bool:
@@ -352,7 +352,7 @@ def _kind(estimator: Any) -> Kind:
     if any(kind.__name__ in ("Regressor", "RegressorMixin") for kind in type(estimator).__mro__):
         raise ParameterError("estimator", estimator, "a classifier, not a regressor")
     if isinstance(estimator, OnlineClassifier):
-        if not isinstance(estimator.new_node(0), Node):
+        if not isinstance(estimator._new_node(0), Node):
             raise ParameterError("estimator", estimator, "a booster of compiled learners, or a single learner")
         return _Ours()
     if hasattr(estimator, "learn_one") and hasattr(estimator, "predict_one"):

@@ -178,7 +178,7 @@ class Linear(
     def slot_limit(self) -> int:
         return 1 << int(self.bits)
 
-    def max_row_features(self) -> int | None:
+    def row_limit(self) -> int | None:
         return MAX_CROSSED if all_pairs(self.crosses) else None
 
     def _n_rows(self, n_features: int) -> int:

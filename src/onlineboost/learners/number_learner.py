@@ -17,7 +17,7 @@ from onlineboost.regressor import OnlineRegressor
 class NumberLearner(WeakLearner, OnlineRegressor):
     """A compiled weak learner of numbers, written like a ``Learner``: its targets ``t`` and votes ``h`` are numbers."""
 
-    def new_node(self, n_features: int, seed: int | None = None) -> RegressionNode:
+    def _new_node(self, n_features: int, seed: int | None = None) -> RegressionNode:
         return regression_node(self.part_node(n_features, seed))
 
     def part_node(self, n_features: int, seed: int | None = None) -> Committee:

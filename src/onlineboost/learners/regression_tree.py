@@ -36,8 +36,8 @@ class RegressionTree(Forest, NumberLearner, state=RegressionTreeState, **kernels
     grace_period : number of examples of a leaf between two attempts to split it
     min_split_gain : minimum gain of a split, over all examples of the leaf, in units of the variance that it leaves
     memory : number of examples that the vote of a leaf remembers; 0: all
-    leaf_prediction : "mean", "linear" (a line on the feature of the last split above the leaf), or "auto": whichever has erred
-        less lately
+    leaf_prediction : "mean", "linear" (a line on the feature of the last split above the leaf), or "auto": whichever
+        has erred less lately
     smoothing : weight of the parent's vote in that of a new leaf, in examples
     max_features : share of the feature slots that each tree may split by
     random_state : seed of this share, a whole number

@@ -37,8 +37,8 @@ class Tree(
     replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; below 64: none
     leaf_prediction : votes of leaves: by "majority", or "adaptive", by naive Bayes where it has made fewer mistakes
     grace_period : number of examples of a leaf between two attempts to split it
-    min_split_gain : minimum information gain of a split, in bits over all examples of the leaf; 0: ``delta`` and ``tau``
-        decide instead
+    min_split_gain : minimum information gain of a split, in bits over all examples of the leaf; 0: ``delta`` and
+        ``tau`` decide instead
     delta, tau : a leaf is split if the best split beats the second by the Hoeffding bound with probability of error
         ``delta``, or if the bound is below ``tau``. Sample sizes are effective ones, (sum w)^2 / sum w^2: the scale of
         weights does not matter

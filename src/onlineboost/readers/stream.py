@@ -164,15 +164,15 @@ def open_stream(
     check_count("batch_size", batch_size)
     given = {name: value for name, value in format_options.items() if value is not None}
     required, ignored, skip = labels == "required", labels == "ignored", on_error == "skip"
-    headings = tuple(like.fitted.columns.headings or ()) if columns == "warn" else None
+    headings = tuple(like._fitted.columns.headings or ()) if columns == "warn" else None
     kept = _names("keep", keep)
     if kept and skip:
         raise ConflictError("keep=... does not go with on_error='skip': rows and cells would not line up")
-    if kept and like is not None and like.fitted.columns.headings is not None:  # they need not be features
-        new = tuple(name for name in kept if name not in like.fitted.columns.headings and not schema.ignores(name))
+    if kept and like is not None and like._fitted.columns.headings is not None:  # they need not be features
+        new = tuple(name for name in kept if name not in like._fitted.columns.headings and not schema.ignores(name))
         schema = schema._replace(drop=(*schema.drop, *new))
     options = ReadOptions(schema, known, required, ignored, skip, int(batch_size), True, headings, bool(live), kept)
-    found = TextColumns() if like is None else like.fitted.columns.text
+    found = TextColumns() if like is None else like._fitted.columns.text
     options = options._replace(text=found, finds_text=not ignored)
     kind = memory.kind_of(source)
     if kind == "files":
@@ -187,7 +187,7 @@ def open_stream(
     if kind == "frame":
         pages = memory.frame_pages(source, y, sample_weight, options, given.get("max_batch_mb", MAX_BATCH_MB))
     elif kind == "arrays":
-        places = like.fitted.columns if like is not None else Columns()
+        places = like._fitted.columns if like is not None else Columns()
         pages = memory.array_pages(source, y, sample_weight, options, places)
     else:
         pages = memory.dict_pages(source, y, sample_weight, options, given.get("max_line_mb", MAX_LINE_MB))
@@ -245,14 +245,14 @@ def _like(model: Any, given: Schema) -> tuple[Schema, Any]:
     """Schema and labels of a model; a model that has learnt no stream yet takes the schema that is given."""
     if getattr(model, "fitted", None) is None:
         raise ParameterError("like", model, "a model that has learnt, such as onlineboost.load(file)")
-    known = model.fitted.columns.schema
+    known = model._fitted.columns.schema
     if known is None:
-        return given, copy.copy(model.fitted.target)
+        return given, copy.copy(model._fitted.target)
     for name in ("drop", "categorical", "text", "day_first", "month_first", "positive"):
         if getattr(given, name) != getattr(Schema(), name):
             raise ConflictError(f"{name}=... does not go with like=...: the model knows it")
     changes = {name: getattr(given, name) for name in ("label", "weight") if getattr(given, name) is not None}
-    return known._replace(**changes), copy.copy(model.fitted.target)
+    return known._replace(**changes), copy.copy(model._fitted.target)
 
 
 def _names(parameter: str, given: Any) -> tuple[str, ...]:

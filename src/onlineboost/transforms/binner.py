@@ -57,7 +57,7 @@ class Binner(SklearnMethods, Parameters):
     crosses: bool | Sequence[tuple[str | int, str | int]] = False
     bits: int = 18
 
-    sklearn_type = "transformer"
+    _sklearn_type = "transformer"
     _states: Transforms | None = field(default=None, init=False)
     _names: list[str] = field(default_factory=list, init=False)
 

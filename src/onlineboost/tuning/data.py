@@ -73,8 +73,13 @@ class Data:
 
     def transformed(self, model: OnlineModel) -> Transformed | None:
         """The rows after the model's transforms; None if they cannot be shared with other models."""
-        learner = model.base_learner()
-        shared = isinstance(learner, Learner) and model.one_committee and not model.lag and not model.class_weight
+        learner = model._base_learner()
+        shared = (
+            isinstance(learner, Learner)
+            and model._one_committee
+            and not model.lag
+            and not getattr(model, "class_weight", None)
+        )
         if self.numbers or self.many_classes or not shared:
             return None
         if learner.needs_names() or any(state.apart for state in learner.transforms(0)):

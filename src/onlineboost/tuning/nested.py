@@ -66,9 +66,14 @@ dispatch.register(dispatch.settle, NestedBooster, settle)
 
 def can_nest(model: OnlineClassifier) -> bool:
     """Whether the model contains the boosters with fewer learners; a stack does not."""
-    if not isinstance(model, Booster) or not isinstance(model.new_head(1), VoteHead) or model.lag or model.class_weight:
+    if (
+        not isinstance(model, Booster)
+        or not isinstance(model._new_head(1), VoteHead)
+        or model.lag
+        or model.class_weight
+    ):
         return False
-    learner, n = model.base_learner(), model.n_estimators
+    learner, n = model._base_learner(), model.n_estimators
     # Classes from outside the package are compiled in each process, by the class of their state.
     ours = all(type(part).__module__.startswith("onlineboost.") for part in (model, learner))
     if not ours or not isinstance(learner, Learner) or learner.replay or not learner.separate(n, 0):

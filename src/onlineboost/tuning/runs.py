@@ -22,6 +22,7 @@ from onlineboost.engine.node import Prepared
 from onlineboost.engine.program import run_batch
 from onlineboost.evaluate.sums import added
 from onlineboost.model import OnlineModel
+from onlineboost.parameters import described
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.tuning.data import Data, Transformed, pieces
 from onlineboost.tuning.nested import can_nest, nest, run_nested
@@ -97,7 +98,7 @@ class Run:
         self._count(batch._replace(y=batch.y[learnt], weight=batch.weight[learnt]), [*within.T, largest[learnt]])
 
     def _new_node(self, n_features: int) -> Committee:
-        node = self.models[-1].new_node(0)
+        node = self.models[-1]._new_node(0)
         assert isinstance(node, Committee)
         node.slots, node.transforms = None, ()  # the rows are transformed already
         node.grow(n_features)
@@ -113,7 +114,7 @@ class Run:
             self.examples += batch.y.size
             if isinstance(data.origin, Page):
                 names = data.origin.names if start == 0 else []
-                scores = model.learn_page(data.origin._replace(batch=batch, names=names))
+                scores = model.learn(data.origin._replace(batch=batch, names=names), squeeze=False)
             else:
                 X, y, weight, labels = data.origin
                 part = slice(start, self.examples)
@@ -162,7 +163,7 @@ def nesting_key(model: OnlineModel) -> str | None:
             return None
     except Exception:  # it fails with a reason when it is run
         return None
-    return repr(model.clone().set_params(n_estimators=1).describe())
+    return repr(described(model.clone().set_params(n_estimators=1)))
 
 
 def is_journal(path: Path) -> bool:
@@ -208,7 +209,7 @@ class Journal:
         self._incomplete = False
 
     def _key(self, model: OnlineModel) -> str:
-        text = json.dumps([source_digest(), self.fingerprint, model.describe()], default=_plain)
+        text = json.dumps([source_digest(), self.fingerprint, described(model)], default=_plain)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

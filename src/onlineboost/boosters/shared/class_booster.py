@@ -23,8 +23,8 @@ class ClassBooster:
 
     advice: ClassVar[str] = "OnlineBoost"
     learner_name: ClassVar[str] = "class-tree"
-    object_committee: ClassVar[type[ObjectCommittee]] = ClassObjectCommittee
-    compiled_committee = staticmethod(class_votes_committee)
+    _object_committee: ClassVar[type[ObjectCommittee]] = ClassObjectCommittee
+    _compiled_committee = staticmethod(class_votes_committee)
 
     estimator: Any
 
@@ -32,7 +32,7 @@ class ClassBooster:
         """The state for this number of classes; ``before`` is that for fewer, with all that was learnt."""
         raise NotImplementedError
 
-    def check_kernels(self) -> None:
+    def _check_kernels(self) -> None:
         """Nothing is rehearsed: votes are places of classes."""
 
     @classmethod
@@ -42,7 +42,7 @@ class ClassBooster:
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:
         return self.state_for(2, n_learners, seed)
 
-    def base_learner(self) -> Any:
+    def _base_learner(self) -> Any:
         """The weak learner, ready to form a committee."""
         if self.estimator is None:
             return ClassTree()
@@ -56,10 +56,10 @@ class ClassBooster:
             raise ParameterError("estimator", inside, expected)
         return learner
 
-    def with_classes(self, node: Any, n: int) -> Any:
+    def _with_classes(self, node: Any, n: int) -> Any:
         """The node for more classes: the same learners, from this row on."""
         settings = node.settings
         return node.with_classes(n, self.state_for(n, settings.n_learners, settings.seed, node.booster))
 
-    def new_head(self, n_learners: int) -> Any:
+    def _new_head(self, n_learners: int) -> Any:
         return temperature_head()
