@@ -36,6 +36,7 @@ from sklearn.linear_model import SGDClassifier
 
 import onlineboost as ob
 from onlineboost.datasets import load_letter
+from onlineboost.ensembles.restarting import Restarting
 from onlineboost.registry import BOOSTERS, LEARNERS
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -441,7 +442,7 @@ CLASSES: list[Any] = [
     ob.ClassTree(4),
     ob.OnlineBBM(TREE, 5, head="stack", random_state=3),
     SAFE,
-    ob.Restarting(BBM, delta=0.1),
+    Restarting(BBM, delta=0.1),
     ob.StackedEnsemble([ob.Newton(), ob.OnlineBBM(ob.Tree(2), 3)], random_state=0),
 ]
 
@@ -458,7 +459,7 @@ def ensembles() -> Iterator[Case]:
         yield on(two, model, ", explained", explain)
         yield from otherwise(turned, model)
     for slots in (16, 128):  # fewer than features, and more
-        costly = ob.Perceptron(bits=4), ob.Restarting(ob.OnlineBBM(ob.Tree(2, max_slots=slots), 2))
+        costly = ob.Perceptron(bits=4), Restarting(ob.OnlineBBM(ob.Tree(2, max_slots=slots), 2))
         model = ob.StackedEnsemble(
             [ob.Linear(standardize=True), ob.Newton(), *costly], n_always_active=2, random_state=0
         )
@@ -481,10 +482,10 @@ ADAPTIVE = ob.Adaptive(BBM, delta=0.9)
 def changes() -> Iterator[Case]:
     trees = ob.OnlineBBM(ob.Tree(4), 5, random_state=0)
     for model in (
-        ob.Restarting(trees),
-        ob.Restarting(trees, reset="learners", delta=0.1),
-        ob.Restarting(ob.SafeBoost(ob.Tree(4), 9, random_state=0), delta=0.1),
-        ob.Restarting(ob.NaiveBayes()),
+        Restarting(trees),
+        Restarting(trees, reset="learners", delta=0.1),
+        Restarting(ob.SafeBoost(ob.Tree(4), 9, random_state=0), delta=0.1),
+        Restarting(ob.NaiveBayes()),
         ob.Adaptive(trees),
         ob.Adaptive(trees, reset="learners", delta=0.1),
         ob.Adaptive(trees, reset="none"),
@@ -523,7 +524,7 @@ def late_labels() -> Iterator[Case]:
         (SAFE, three),
         (MBBM, three),
         (OLM, three),
-        (ob.Restarting(BBM, delta=0.9), turned),
+        (Restarting(BBM, delta=0.9), turned),
         (ADAPTIVE, turned),
         (NESTED, turned),
         (NESTED, three),

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import onlineboost as ob
+from onlineboost.ensembles.restarting import Restarting
 from onlineboost.storage.upgrades import FORMAT
 
 ROOT = Path(__file__).parent.parent
@@ -31,7 +32,7 @@ MODELS = {
         ob.StackedEnsemble([ob.Linear(), ob.Tree(2, grace_period=8, tau=0.2)], n_always_active=1, random_state=0),
         y,
     ),
-    "restarting": (ob.Restarting(ob.OnlineBBM(ob.Linear(), 2)), y),
+    "restarting": (Restarting(ob.OnlineBBM(ob.Linear(), 2)), y),
     "adaptive": (
         ob.Adaptive(ob.OnlineBBM(ob.Tree(2, leaf_prediction="majority", max_features=0.5), 2, random_state=0)),
         y,

@@ -30,12 +30,12 @@ from onlineboost import (
     Perceptron,
     PotentialBoost,
     RegressionTree,
-    Restarting,
     SafeBoost,
     StackedEnsemble,
     Stump,
     Tree,
 )
+from onlineboost.ensembles.restarting import Restarting
 
 ESTIMATORS = {
     "AdaBoostOL": AdaBoostOL(n_estimators=3),

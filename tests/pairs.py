@@ -29,12 +29,12 @@ from onlineboost import (
     OSBoostOCP,
     Perceptron,
     PotentialBoost,
-    Restarting,
     SafeBoost,
     StackedEnsemble,
     Stump,
     Tree,
 )
+from onlineboost.ensembles.restarting import Restarting
 
 BOOSTERS = {
     "bbm": OnlineBBM,

@@ -7,6 +7,23 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 
+__all__ = [
+    "ConflictError",
+    "DataError",
+    "ForkError",
+    "KernelError",
+    "MemoryWarning",
+    "MissingPackageError",
+    "ModelFileError",
+    "NotFittedError",
+    "ParameterError",
+    "RangeWarning",
+    "ReadError",
+    "ReadWarning",
+    "TicketError",
+    "WorkerError",
+]
+
 
 def shown(value: object) -> str:
     """``repr`` of any value, also of a number that Python does not write out."""

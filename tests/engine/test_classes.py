@@ -27,11 +27,11 @@ from onlineboost import (
     OnlineMBBM,
     ParameterError,
     Pending,
-    Restarting,
     SafeBoost,
     StackedEnsemble,
     Tree,
 )
+from onlineboost.ensembles.restarting import Restarting
 from onlineboost.evaluate import progressive_error
 from onlineboost.readers import open_stream
 

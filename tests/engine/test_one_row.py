@@ -11,8 +11,9 @@ import pytest
 from pairs import everything
 
 import onlineboost
-from onlineboost import Adaptive, Linear, OnlineBBM, OnlineBoost, RangeWarning, Restarting, Tree
+from onlineboost import Adaptive, Linear, OnlineBBM, OnlineBoost, RangeWarning, Tree
 from onlineboost.data.batch import Batch
+from onlineboost.ensembles.restarting import Restarting
 from onlineboost.readers import open_stream
 
 MODELS = {

@@ -13,12 +13,12 @@ from onlineboost import (
     Linear,
     Newton,
     OnlineBoostRegressor,
-    Restarting,
     StackedEnsemble,
     Tree,
 )
 from onlineboost.engine.stage import Stage
 from onlineboost.ensembles import resting
+from onlineboost.ensembles.restarting import Restarting
 from onlineboost.readers import open_stream
 
 

@@ -20,13 +20,13 @@ from onlineboost import (
     NaiveBayes,
     OnlineBBM,
     Perceptron,
-    Restarting,
     SafeBoost,
     Stump,
     Tree,
     load,
 )
 from onlineboost.engine.program import run_batch
+from onlineboost.ensembles.restarting import Restarting
 from onlineboost.fitted.dicts import named_row
 from onlineboost.storage import model_file
 

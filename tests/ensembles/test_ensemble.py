@@ -26,7 +26,6 @@ from onlineboost import (
     OnlineBoost,
     ParameterError,
     Perceptron,
-    Restarting,
     SafeBoost,
     StackedEnsemble,
     Tree,
@@ -34,6 +33,7 @@ from onlineboost import (
 from onlineboost.compiled.block import Call
 from onlineboost.datasets import load_letter
 from onlineboost.ensembles import restarting, resting
+from onlineboost.ensembles.restarting import Restarting
 from onlineboost.ensembles.stack import new_classes_work, new_scales, new_stack, stack_classes
 from onlineboost.evaluate import progressive_error
 from onlineboost.loop.heads import VoteHead

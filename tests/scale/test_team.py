@@ -26,13 +26,13 @@ from onlineboost import (
     ParameterError,
     Perceptron,
     RegressionTree,
-    Restarting,
     SafeBoost,
     StackedEnsemble,
     Tree,
 )
 from onlineboost.engine import remote, team
 from onlineboost.engine.cluster import find_ray
+from onlineboost.ensembles.restarting import Restarting
 from onlineboost.errors import WorkerError
 
 MODELS = {

@@ -132,7 +132,7 @@ def part(facts: dict) -> dict:
         (
             "format",
             lambda f: f.update(format=99),
-            "format: is 99, expected a number from 1 to 7: try a newer onlineboost",
+            "format: is 99, expected a number from 1 to 8: try a newer onlineboost",
         ),
         ("class", lambda f: part(f).update({"class": "Nonsense"}), "class Nonsense is not known: import the module"),
         ("class", lambda f: part(f).pop("class"), "class: missing"),
@@ -179,7 +179,7 @@ def test_an_old_format_is_upgraded_step_by_step(saved, stream, tmp_path, monkeyp
 
 
 def test_regressors_of_before_learn_targets_as_they_are(tmp_path):
-    """Also within others. Format 8 added the parts on the logarithm."""
+    """Also within others. Parameters that files do not have are those of before."""
     rng = np.random.default_rng(0)
     X, y = rng.random((60, 2)), np.exp(3 * rng.random(60))
     for name, wrapped in (("alone", lambda model: model), ("within", onlineboost.AdaptiveRegressor)):

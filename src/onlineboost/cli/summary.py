@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from onlineboost import Adaptive, Restarting
+from onlineboost import Adaptive
 from onlineboost.cli.terminal import Progress, format_labels, say, say_facts, say_lines
 from onlineboost.cli.thresholds import is_rare, positive_lines
 from onlineboost.data.kinds import Kind, listed_kinds
+from onlineboost.ensembles.restarting import Restarting
 from onlineboost.evaluate.metrics.confusion import Confusion, f1
 from onlineboost.evaluate.training import Training
 

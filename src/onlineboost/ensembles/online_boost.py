@@ -1,4 +1,4 @@
-"""OnlineBoost: the default, an ensemble of linear learners, pairs of features and boosted trees: nothing to choose."""
+"""OnlineBoostClassifier, the default, and its short name OnlineBoost: linear learners, pairs of features, trees."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CLASSES = 64  # of more than two, each gets one of so many shares of the memory
 
 
 @dataclass(eq=False, repr=False)
-class OnlineBoost(Ensemble):
+class OnlineBoostClassifier(Ensemble):
     """The default, nothing to choose: linear learners, pairs of features and boosted trees, under one stack.
 
     Good on tables and text, on streams that stay as they are or change, on short and long ones. One part starts over
@@ -119,6 +119,9 @@ class OnlineBoost(Ensemble):
     def _light(self) -> list[OnlineClassifier]:
         mb = max(self._mb() // 4, 1) if self._mb() else _MB_BEFORE
         return [*_linear(), FTRLProximal(max_mb=mb)] if check_bool("pairs", self.pairs) else _linear()
+
+
+OnlineBoost = OnlineBoostClassifier
 
 
 def check_effort(effort: Any) -> Effort:

@@ -275,7 +275,7 @@ class Restarting(Around, Listening, OnlineClassifier):
 
     Examples
     --------
-    >>> from onlineboost import OnlineBBM, Restarting, Tree
+    >>> from onlineboost import OnlineBBM, Tree
     >>> from onlineboost.datasets import load_letter
     >>> X, y = load_letter()
     >>> y[10_000:] *= -1

@@ -8,8 +8,8 @@
 | G | ``gain`` | (S_L n - S n_L)^2 / (n n_L n_R): by how much a split lowers the sum of squares |
 
 A leaf splits if n_eff G is at least ``min_split_gain`` times the sum of squares that is left. It votes by a running
-mean, over all of its examples or about the last ``memory``. A new leaf begins with the mean of its examples, drawn towards
-the vote of its parent as if that were ``smoothing`` examples more; the root begins with as many of 0.
+mean, over all of its examples or about the last ``memory``. A new leaf begins with the mean of its examples, drawn
+towards the vote of its parent as if that were ``smoothing`` examples more; the root begins with as many of 0.
 
 A leaf below a split also follows a line, on the feature x of that split (fields of ``line``):
 

@@ -17,10 +17,23 @@ from numpy.typing import NDArray
 
 from onlineboost.errors import ReadWarning
 
-FORMAT = 7
+FORMAT = 8
 OLDEST = 2  # models of formats before it must be trained again
 
 _ANY = 1e30  # beyond any value of a feature
+_TREES = {
+    "grace": "grace_period",
+    "evidence": "min_split_gain",
+    "tie": "tau",
+    "features": "max_features",
+    "leaves": "leaf_prediction",
+}
+_PARAMETERS: dict[str, dict[str, str]] = {  # by class: names of before, and names since format 8
+    **dict.fromkeys(("Tree", "Stump", "ClassTree", "RegressionTree"), _TREES),
+    "StackedEnsemble": {"models": "estimators", "n_always": "n_always_active"},
+}
+_CLASSES = {"OnlineBoost": "OnlineBoostClassifier"}
+_TICKETS = {"most": "max_pending", "age": "max_age", "expired": "on_expire"}
 Arrays = dict[str, NDArray[Any]]
 Facts = dict[str, Any]
 
@@ -105,12 +118,33 @@ def _by_places(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
     return found, facts
 
 
+def _public_names(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
+    """Parameters of trees, ensembles and tickets have other names, and the class of ``OnlineBoost`` has."""
+    for part in facts["parts"].values():
+        part |= _with_new_names({"class": part["class"], "params": part["params"]})
+        if "pending" in part:
+            part["pending"] = {_TICKETS.get(name, name): value for name, value in part["pending"].items()}
+    return arrays, facts
+
+
+def _with_new_names(value: Any) -> Any:
+    """A description of a model (``parameters.described``) with the names of format 8."""
+    if isinstance(value, list):
+        return [_with_new_names(one) for one in value]
+    if not isinstance(value, dict) or "class" not in value:
+        return value
+    renamed = _PARAMETERS.get(value["class"], {})
+    params = {renamed.get(name, name): _with_new_names(given) for name, given in value["params"].items()}
+    return {"class": _CLASSES.get(value["class"], value["class"]), "params": params}
+
+
 UPGRADES: dict[int, Callable[[Arrays, Facts], tuple[Arrays, Facts]]] = {
     2: _without_adaptive,
     3: _trees_apart,
     4: _scales_apart,
     5: _bounded,
     6: _by_places,
+    7: _public_names,
 }
 
 

@@ -1,0 +1,32 @@
+"""For authors of boosters, learners, metrics and file formats: base classes, registries, random draws, valid states.
+
+Also the classes of models, alarms and tickets, for annotations.
+
+>>> from onlineboost.extend import draws
+>>> round(float(draws.uniform(0, 1, 2)), 3)
+0.0
+"""
+
+from onlineboost import registry
+from onlineboost.boosters.base import Booster
+from onlineboost.classifier import OnlineClassifier
+from onlineboost.compiled import draws
+from onlineboost.ensembles.restarting import Alarm
+from onlineboost.fitted.tickets import Ticket
+from onlineboost.learners.base import Learner
+from onlineboost.learners.class_learner import ClassLearner
+from onlineboost.regressor import OnlineRegressor
+from onlineboost.storage import validity
+
+__all__ = [
+    "Alarm",
+    "Booster",
+    "ClassLearner",
+    "Learner",
+    "OnlineClassifier",
+    "OnlineRegressor",
+    "Ticket",
+    "draws",
+    "registry",
+    "validity",
+]
