@@ -4,7 +4,7 @@ Also the classes of models, alarms and tickets, for annotations.
 
 >>> from onlineboost.extend import draws
 >>> round(float(draws.uniform(0, 1, 2)), 3)
-0.0
+0.879
 """
 
 from onlineboost import registry

@@ -30,6 +30,7 @@ from river import (
 )
 
 from onlineboost import LeastSquares, Linear, OnlineBBM
+from onlineboost.evaluate import progressive_val_score
 from onlineboost.readers import open_stream
 
 ROWS = 8  # of each stream, unless ONLINEBOOST_TEST_RIVER is set (make river)
@@ -170,3 +171,16 @@ def test_a_river_learner_may_answer_one_of_several_negative_labels():
     for page in open_stream(rows, positive="yes", batch_size=20):
         model.learn(page)
     assert model.predict_one({"a": 4.0}) == "yes"
+
+
+def test_progressive_val_score_has_rivers_arguments():
+    """A name gives the value, River's metric the metric; the model given learns."""
+    rows = [*islice(datasets.Phishing(), 200)]
+    ours, theirs, both = (Linear() for _ in range(3))
+    error = progressive_val_score(rows, ours, "error")
+    found = progressive_val_score(rows, both, metrics.Accuracy())
+    expected = evaluate.progressive_val_score(rows, theirs, metrics.Accuracy())
+    assert ours.n_seen_ == both.n_seen_ == 200
+    assert found.get() == expected.get() == pytest.approx(1 - error, abs=1 / 200)  # River leaves out the first row
+    assert progressive_val_score(rows, Linear(), "error", delay=50) > error
+    assert progressive_val_score(rows, Linear(), metrics.Accuracy(), delay=50).get() < found.get()

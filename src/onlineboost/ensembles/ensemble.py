@@ -78,7 +78,7 @@ class Ensemble(Listening, OnlineClassifier):
                 raise ParameterError("estimators", part, "models of compiled learners, such as Linear or Tree")
             if isinstance(node, ClassVotesCommittee):
                 raise ParameterError(
-                    "models", part, "models with log odds: those whose learners vote for classes have none"
+                    "estimators", part, "models with log odds: those whose learners vote for classes have none"
                 )
             if getattr(part, "on_drift", None) is None:
                 node.listen(self._notify)

@@ -150,6 +150,48 @@ def progressive_error(
     >>> round(progressive_error(OnlineBBM(Tree(5), random_state=0), X, y, metric="auc"), 3)
     0.961
     """
+    return _measured(model.clone(), X, y, metric, sample_weight, delay)
+
+
+def progressive_val_score(dataset: Any, model: OnlineModel, metric: Any, *, delay: float | None = None) -> Any:
+    """``progressive_error`` with River's arguments: the model itself learns, row after row.
+
+    Parameters
+    ----------
+    dataset : rows as (x, y) with a dict x, such as a data set of River; or a stream of
+        ``onlineboost.readers.open_stream``
+    model : a booster, a learner or ``Adaptive``, which learns all rows
+    metric : name of a metric, as for ``progressive_error``; or a metric of River, for which River's own function of
+        this name is called
+    delay : number of further rows that are asked before the label of a row comes; None: it is there at once
+
+    Returns
+    -------
+    The value of the metric; of River's metrics, the metric.
+
+    Examples
+    --------
+    >>> from onlineboost import Linear
+    >>> from onlineboost.evaluate import progressive_val_score
+    >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
+    >>> model = Linear()
+    >>> progressive_val_score(rows, model, "error")
+    0.015
+    >>> model.n_seen_
+    200
+    """
+    if not isinstance(metric, str):
+        from river import evaluate
+
+        wait = None if delay is None else int(delay)
+        return evaluate.progressive_val_score(dataset, model, metric, delay=wait)
+    from onlineboost.readers import open_stream
+
+    return _measured(model, dataset if isinstance(dataset, Pages) else open_stream(dataset), None, metric, None, delay)
+
+
+def _measured(model: OnlineModel, X: Any, y: Any, metric: str, sample_weight: Any, delay: float | None) -> float:
+    """The metric of the scores that rows get before the model learns them."""
     found, task = METRICS.find(metric), "number" if isinstance(model, OnlineRegressor) else "classes"
     if found.needs != "scores" or found.task != task:
         able = " or ".join(repr(known.name) for known in metrics_of(task) if known.needs == "scores")
@@ -158,12 +200,11 @@ def progressive_error(
         raise ParameterError("metric", metric, f"a metric of scores: {able}. {advice}")
     accumulator = found.accumulator()
     scored = _scored if delay is None else functools.partial(_scored_late, delay)
-    learner = model.clone()
-    for part in scored(learner, X, y, sample_weight):
+    for part in scored(model, X, y, sample_weight):
         accumulator.update(*part)
-    if found.of_positive and learner._fitted is not None and learner._fitted.target.width > 1:
+    if found.of_positive and model._fitted is not None and model._fitted.target.width > 1:
         raise ParameterError("metric", metric, "a metric of all labels, such as 'macro-f1': y has more than two labels")
-    return value_of(found, accumulator, learner._fitted is not None and learner._fitted.target.turned)
+    return value_of(found, accumulator, model._fitted is not None and model._fitted.target.turned)
 
 
 def _scored_late(

@@ -243,7 +243,7 @@ def _pages(reader: Reader, sources: Iterator[files.Source]) -> Iterator[Page]:
 
 def _like(model: Any, given: Schema) -> tuple[Schema, Any]:
     """Schema and labels of a model; a model that has learnt no stream yet takes the schema that is given."""
-    if getattr(model, "fitted", None) is None:
+    if getattr(model, "_fitted", None) is None:
         raise ParameterError("like", model, "a model that has learnt, such as onlineboost.load(file)")
     known = model._fitted.columns.schema
     if known is None:

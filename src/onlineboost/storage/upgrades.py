@@ -121,7 +121,7 @@ def _by_places(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
 def _public_names(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
     """Parameters of trees, ensembles and tickets have other names, and the class of ``OnlineBoost`` has."""
     for part in facts["parts"].values():
-        part |= _with_new_names({"class": part["class"], "params": part["params"]})
+        part |= _with_new_names({name: part[name] for name in ("class", "params") if name in part})
         if "pending" in part:
             part["pending"] = {_TICKETS.get(name, name): value for name, value in part["pending"].items()}
     return arrays, facts
@@ -131,7 +131,7 @@ def _with_new_names(value: Any) -> Any:
     """A description of a model (``parameters.described``) with the names of format 8."""
     if isinstance(value, list):
         return [_with_new_names(one) for one in value]
-    if not isinstance(value, dict) or "class" not in value:
+    if not isinstance(value, dict) or not {"class", "params"} <= value.keys():
         return value
     renamed = _PARAMETERS.get(value["class"], {})
     params = {renamed.get(name, name): _with_new_names(given) for name, given in value["params"].items()}
