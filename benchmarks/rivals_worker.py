@@ -283,16 +283,16 @@ class StochasticGradient(Model):
         super().__init__(X, y)
         self.model = SGDClassifier(loss="log_loss", random_state=0)
         self.scaler = StandardScaler(with_mean=not sp.issparse(X))
-        self._fitted = False
+        self.fitted = False
 
     def learn(self, rows: Any) -> Any:
         X, y = rows
         found: Any = [None] * len(y)
-        if self._fitted:
+        if self.fitted:
             found = self.model.predict_proba(self.scaler.transform(X))[:, 1]
         self.scaler.partial_fit(X)
         self.model.partial_fit(self.scaler.transform(X), y, classes=[-1, 1])
-        self._fitted = True
+        self.fitted = True
         return found
 
 
@@ -306,7 +306,7 @@ MODELS: dict[str, type[Model]] = {
     "OnlineBoost()": ours(lambda ob: ob.OnlineBoost(random_state=0)),
     'OnlineBoost("high")': ours(lambda ob: ob.OnlineBoost("high", random_state=0)),
     "boosted linear": ours(lambda ob: _boosted(ob, ob.Linear(standardize=True))),
-    "boosted deep trees": ours(lambda ob: ob.Restarting(_boosted(ob, ob.Tree(8, max_mb=512)))),
+    "boosted deep trees": ours(lambda ob: ob.ensembles.restarting.Restarting(_boosted(ob, ob.Tree(8, max_mb=512)))),
     "boosted shallow trees": ours(lambda ob: _boosted(ob, ob.Tree(5, bins=64, max_mb=512))),
     "Newton": ours(lambda ob: ob.Newton(), log_odds=False),
     "naive Bayes": ours(lambda ob: ob.NaiveBayes(), log_odds=False),

@@ -34,6 +34,8 @@ from onlineboost import (
     StackedEnsemble,
     Stump,
     Tree,
+    boosters,
+    learners,
 )
 from onlineboost.ensembles.restarting import Restarting
 
@@ -57,7 +59,7 @@ ESTIMATORS = {
     "OnlineBBM": OnlineBBM(n_estimators=3),
     "OnlineBBM over Tree": OnlineBBM(Tree(3), 3, random_state=0),
     "OnlineBBM over an object": OnlineBBM(linear_model.LogisticRegression(), 2),
-    "OnlineBoost": OnlineBoost("low", random_state=0),
+    "OnlineBoostClassifier": OnlineBoost("low", random_state=0),
     "OnlineBoostRegressor": OnlineBoostRegressor(),
     "OnlineGradientBoost": OnlineGradientBoost(n_estimators=3),
     "OnlineMBBM": OnlineMBBM(n_estimators=3),
@@ -74,7 +76,8 @@ ESTIMATORS = {
 
 def public_estimators() -> set[str]:
     """The names of all classes that can learn by themselves."""
-    classes = [value for value in vars(onlineboost).values() if isinstance(value, type)]
+    names = {*onlineboost.__all__, *boosters.__all__, *learners.__all__}
+    classes = [value for name in names if isinstance(value := getattr(onlineboost, name), type)]
     models = [
         value for value in classes if issubclass(value, onlineboost.OnlineClassifier | onlineboost.OnlineRegressor)
     ]

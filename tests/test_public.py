@@ -15,7 +15,6 @@ import onlineboost
 from onlineboost import OnlineBoost, OnlineBoostRegressor
 from onlineboost.datasets import load_letter
 
-
 ROOT = Path(__file__).parent.parent
 LAZY = {"open_stream"}  # readers take time to import
 OF_USERS = """
@@ -41,7 +40,7 @@ def test_public_names_are_exact():
 def test_public_names_and_parameters_are_those_of_the_page(path):
     """A name or a parameter changes only together with the page, and so with a look at docs/versions.md."""
     module, page = importlib.import_module(path), (ROOT / "docs" / "public-names.md").read_text()
-    assert sorted(module.__all__) == module.__all__
+    assert len({*module.__all__}) == len(module.__all__)
     assert "\n".join(public_names.listed(module, path)) in page
 
 

@@ -56,11 +56,11 @@ def model(letters):
 @pytest.mark.parametrize(
     ("options", "model", "base"),
     [
-        ("", "OnlineBoost(random_state=0)", LINEAR),
-        ("-a auto --seed 3", "OnlineBoost(random_state=3)", LINEAR),
-        ("--effort high", "OnlineBoost(effort='high', random_state=0)", LINEAR),
-        ("-a auto --effort low", "OnlineBoost(effort='low', random_state=0)", LINEAR),
-        ("--no-baseline", "OnlineBoost(random_state=0)", "None"),
+        ("", "OnlineBoostClassifier(random_state=0)", LINEAR),
+        ("-a auto --seed 3", "OnlineBoostClassifier(random_state=3)", LINEAR),
+        ("--effort high", "OnlineBoostClassifier(effort='high', random_state=0)", LINEAR),
+        ("-a auto --effort low", "OnlineBoostClassifier(effort='low', random_state=0)", LINEAR),
+        ("--no-baseline", "OnlineBoostClassifier(random_state=0)", "None"),
         ("-a safe", f"SafeBoost(estimator={LINEAR}, random_state=0)", LINEAR),
         ("--learner linear", f"SafeBoost(estimator={LINEAR}, random_state=0)", LINEAR),
         ("--learner tree", "SafeBoost(estimator=Tree(), random_state=0)", "Tree()"),
@@ -130,7 +130,7 @@ def test_the_default_is_compared_with_a_linear_learner(letters, model, capsys):
     out, _ = run(capsys, "train", letters / "first.csv", "--json")
     result = json.loads(out)
     stream = lambda: open_stream(letters / "first.csv")
-    assert result["algorithm"] == "OnlineBoost"
+    assert result["algorithm"] == "OnlineBoostClassifier"
     assert result["error"] == progressive_error(OnlineBoost(random_state=0), stream())
     assert result["base_error"] == progressive_error(Linear(standardize=True), stream())
     y = np.concatenate([page.batch.y for page in stream()])
@@ -142,7 +142,9 @@ def test_the_default_is_compared_with_a_linear_learner(letters, model, capsys):
     points, error = 100 * better.mean(), 196 * better.std() / len(y) ** 0.5
     interval = f"(95 %: {points - error:+.1f} to {points + error:+.1f} points)"
     share = f"{100 * better.sum() / alone.sum():.1f} % fewer mistakes"
-    assert result["verdict"] == f"OnlineBoost gained {points:.1f} points over Linear alone {interval}, {share}."
+    assert (
+        result["verdict"] == f"OnlineBoostClassifier gained {points:.1f} points over Linear alone {interval}, {share}."
+    )
     assert result["gain"] == pytest.approx(better.sum() / alone.sum())
     assert result["resting"] == result["alarms"] == 0
 
@@ -214,7 +216,7 @@ def test_inspection_of_an_ensemble_shows_its_parts(letters, model, capsys):
     assert 0.9 < sum(feature["strength"] for feature in facts["strongest"]) <= 1  # the rest is that of weak pairs
     assert facts["strength"] == STRENGTH
     out, _ = run(capsys, "inspect", model)
-    assert "OnlineBoost, 3,000 examples learnt" in out
+    assert "OnlineBoostClassifier, 3,000 examples learnt" in out
     assert all(f"  {name}\n" in out for name in report.names)
     assert "strongest features: share of the influence on the parts" in out and "weak learner" not in out
 
@@ -239,7 +241,7 @@ def test_the_plot_of_an_ensemble_names_its_bars(model):
     from onlineboost.evaluate.plots import _figure, picture
 
     left, right = _figure(picture("title", onlineboost.load(model), ([(1, 0.5), (9, 0.2)], [(1, 0.5)]))).axes
-    assert [line.get_label() for line in left.lines] == ["OnlineBoost: 0.2000", "base learner alone: 0.5000"]
+    assert [line.get_label() for line in left.lines] == ["OnlineBoostClassifier: 0.2000", "base learner alone: 0.5000"]
     assert (right.get_xlabel(), len(right.patches)) == ("part", 10)
 
 

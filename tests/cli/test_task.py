@@ -39,7 +39,7 @@ def test_the_task_is_found(kind, tmp_path, capsys):
     out, _ = run(capsys, "train", tmp_path / "x.csv", "--label", "y", "-o", tmp_path / "m", "--json")
     result = json.loads(out)
     assert ("number" in result) == (task == "number")
-    assert result["algorithm"] == ("OnlineBoostRegressor" if task == "number" else "OnlineBoost")
+    assert result["algorithm"] == ("OnlineBoostRegressor" if task == "number" else "OnlineBoostClassifier")
     if task == "number":
         assert result["number"]["mae"] == pytest.approx(result["error"])
         assert result["no_change_error"] > result["error"]

@@ -498,8 +498,8 @@ def test_without_a_choice_the_default_of_train_and_the_learner_are_raced(letter_
     ]
     options = ["--label", "half", "-a", "auto,safe", "--learning-rate", "1", "-n", "3", "--json", "-q"]
     result = json.loads(run(capsys, "tune", letter_file, *options))
-    assert [row["model"].split("(")[0] for row in result["rows"]] == ["OnlineBoost", "SafeBoost"]
-    assert result["best"]["model"] == "OnlineBoost(random_state=0)"
+    assert [row["model"].split("(")[0] for row in result["rows"]] == ["OnlineBoostClassifier", "SafeBoost"]
+    assert result["best"]["model"] == "OnlineBoostClassifier(random_state=0)"
     assert result["command"] == f"onlineboost train {letter_file} --label half -o best.model"
 
 

@@ -330,12 +330,12 @@ class _Batch(Binned, WeakLearner):
         return made
 
     def further(self, committee: BatchState, n_learners: int, n_features: int) -> BatchState:
-        return self._with_classes(committee, n_learners) if planning() else committee
+        return self._for_classes(committee, n_learners) if planning() else committee
 
     def joined(self, parts: list[Any], sizes: list[int]) -> Any:
-        return self._with_classes(parts[0], sum(sizes))
+        return self._for_classes(parts[0], sum(sizes))
 
-    def _with_classes(self, committee: BatchState, n: int) -> BatchState:
+    def _for_classes(self, committee: BatchState, n: int) -> BatchState:
         """The same for more classes; a training begins with the next row."""
         room = self.room(committee)
         made = self.with_room(n, room._replace(rows=self.most_rows(n, room.slots) if room.bins else 0))
