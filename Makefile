@@ -118,4 +118,4 @@ $(VENV)/.docs: $(READY)
 	touch $@
 
 clean:  ## remove what the commands above made
-	rm -rf $(VENV) $(VENV)-* site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-* site build/website .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -45,8 +45,20 @@ class Reference:
     """All public names, and where each is described: once, although several modules may export it."""
 
     def __init__(self) -> None:
-        self.modules = {name: importlib.import_module(name) for name in public_modules()}
-        self.names = {name: names_of(module) for name, module in self.modules.items()}
+        self.modules: dict[str, ModuleType] = {}
+        self.names: dict[str, list[str]] = {}
+        for name in public_modules():
+            self._add(importlib.import_module(name))
+
+    def _add(self, module: ModuleType) -> None:
+        """A module, and the modules among its names."""
+        if module.__name__ in self.modules:
+            return
+        self.modules[module.__name__] = module
+        self.names[module.__name__] = names_of(module)
+        for name in self.names[module.__name__]:
+            if inspect.ismodule(getattr(module, name)):
+                self._add(getattr(module, name))
 
     @cached_property
     def homes(self) -> dict[int, tuple[str, str]]:
@@ -129,9 +141,9 @@ class Reference:
         if not callable(thing):
             return f"{head}\n\n{_value(thing)}"
         made = [head, _signature(name, thing, f"from {module} import {name}\n\n" if level == 1 else "")]
-        if inspect.isclass(thing) and (bases := self.bases(thing)):
-            made.append(f"Base: {', '.join(bases)}.")
         made.append(markdown(thing, _defaults(thing)))
+        if inspect.isclass(thing) and (bases := self.bases(thing)):
+            made.append(f"**Base**: {', '.join(bases)}.")
         if inspect.isclass(thing):
             made.append(self.members(f"{module}.{name}", thing, level + 1))
         return "\n\n".join(part for part in made if part) + "\n"

@@ -10,7 +10,7 @@ _READ = re.compile(r"environ(?:\.get\(|\[)\s*\"(\w+)\"|^VARIABLE = \"(\w+)\"|\b(
 MEANINGS = {
     "NUMBA_CACHE_DIR": "Folder of compiled code. Default: the user's cache folder.",
     "NUMBA_DISABLE_JIT": "Must not be set: without Numba's compiler the package cannot be imported.",
-    "ONLINEBOOST_DATA": "Folder of [data sets](../datasets.md), for `onlineboost datasets` and `onlineboost reproduce`.",
+    "ONLINEBOOST_DATA": "Folder of [data sets](../datasets.md), for the commands `datasets` and `reproduce`.",
     "ONLINEBOOST_QUIET": "Any value: no messages about compiling.",
     "PIP_INDEX_URL": "Package index that data sets are downloaded from. Default: pip's configuration.",
     "RAY_ADDRESS": "Address of the Ray cluster, where none is given. Default: Ray is started on this machine.",

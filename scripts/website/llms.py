@@ -7,7 +7,7 @@ from typing import Any
 
 from website.stage import entries_of, sections
 
-_SENTENCE = re.compile(r"^(?![#|`>\-<!*\s])(.+?[.:])(?=\s|$)", re.M)
+_NO_PROSE = "#", "|", "- ", "* ", ">", "<", "!", "1. ", "    "
 
 
 def text(config: dict[str, Any], pages: dict[str, str], summary: str) -> str:
@@ -26,5 +26,9 @@ def first_sentence(page: str) -> str:
     'A link comes first.'
     """
     page = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"^```.*?^```", "", page, flags=re.S | re.M))
-    found = _SENTENCE.search(page)
-    return found[1] if found else ""
+    for block in re.split(r"\n\s*\n", page):
+        if block.strip() and not block.startswith(_NO_PROSE):
+            text = " ".join(block.split())
+            found = re.match(r".+?[.!?](?=\s|$)", text)
+            return found[0] if found else text.rstrip(":")
+    return ""

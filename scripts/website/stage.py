@@ -57,7 +57,9 @@ def api_entries(reference: Reference) -> list[dict[str, Any]]:
             if home_ == module and page_of(module, name, thing) != page_of(module)
             and reference.homes[id(thing)] == (module, name)
         ]  # fmt: skip
-        found.append({module: [{"All names": page_of(module)}, *models]} if models else {module: page_of(module)})
+        found.append(
+            {module: [{f"All of {module}": page_of(module)}, *models]} if models else {module: page_of(module)}
+        )
     return found
 
 
