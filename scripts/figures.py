@@ -115,6 +115,7 @@ def for_any_background(svg: str) -> str:
         "fill: #ffffff": "fill: none",
         "stroke: #000000": f"stroke: {GREY}",
         "stroke: #e2e8f0": f"stroke: {GREY}; stroke-opacity: 0.25",  # grids
+        "stroke: #cccccc": f"stroke: {GREY}; stroke-opacity: 0.25",
         "stroke: #b0b0b0; stroke-width": f"stroke: {GREY}; stroke-opacity: 0.25; stroke-width",
     }
     for old, new in changes.items():

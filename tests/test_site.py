@@ -63,6 +63,29 @@ def test_the_reference_has_all_models():
     assert {"onlineboost.OnlineBoost", "onlineboost.load", "onlineboost.theory.n_learners"} <= set(links_)
 
 
+def test_an_example_after_a_list_is_no_entry():
+    def told(a, b=2):
+        """Learn.
+
+        Parameters
+        ----------
+        a : int
+            First,
+
+            with a paragraph.
+
+        b : int
+            Second.
+
+        >>> told(1)
+        3
+        """
+
+    text = docstrings.markdown(told, {"b": 2})
+    assert text.endswith("`b` <small>int, default=2</small>\n:   Second.\n\n```pycon\n>>> told(1)\n3\n```")
+    assert "`a` <small>int</small>\n:   First,\n    \n    with a paragraph." in text
+
+
 def test_methods_are_described_where_they_are_first_public(pages):
     assert "{ #onlineboost.OnlineBBM.certificate }" in pages["reference/OnlineBBM.md"]
     assert "{ #onlineboost.OnlineBBM.partial_fit }" not in pages["reference/OnlineBBM.md"]

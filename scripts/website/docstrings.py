@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 _HEADING = re.compile(r"^(\S.*)\n-{3,}\n", re.M)
 _EXAMPLE = re.compile(r"^>>> .*(?:\n.+)*", re.M)
+_AFTER_LIST = re.compile(r"\n\n(?=\S(?!.* : ))")  # prose or an example after a list, without a heading of its own
 _LISTS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "Other Parameters")
 
 
@@ -55,8 +56,11 @@ def markdown(thing: object, defaults: Mapping[str, Any] | None = None) -> str:
     made = [_fenced(parts.pop(""))]
     for heading, text in parts.items():
         made.append(f"**{heading}**")
-        listed = heading in _LISTS
-        made += [_entry(item, defaults or {}) for item in items(text)] if listed else [_fenced(text)]
+        if heading not in _LISTS:
+            made.append(_fenced(text))
+            continue
+        text, *after = _AFTER_LIST.split(text, maxsplit=1)
+        made += [_entry(item, defaults or {}) for item in items(text)] + [_fenced(rest) for rest in after]
     return "\n\n".join(part for part in made if part)
 
 
