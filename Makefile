@@ -14,7 +14,7 @@ PIP := pip>=25.1
 # Tests with other versions: all but comparisons with other libraries, whose versions differ too.
 TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/fitted tests/cli tests/ensembles -k "not vw"
 
-.PHONY: help demo setup test check river lowest pythons wheel format reproduce bench ledger compare figures pages clean
+.PHONY: help demo setup test check river lowest pythons wheel format reproduce bench ledger compare figures pages docs clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -109,5 +109,13 @@ figures: $(DEVELOP)  ## everything in docs/figures that is older than its code; 
 pages: $(DEVELOP)  ## the generated text of README.md and docs, from the committed figures
 	$(BIN)/python scripts/pages.py
 
+docs: $(VENV)/.docs  ## the documentation as a site for a browser, in site/
+	PYTHONPATH=scripts $(BIN)/python -m website
+
+$(VENV)/.docs: $(READY)
+	$(BIN)/python -m pip install --quiet --upgrade '$(PIP)'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group docs
+	touch $@
+
 clean:  ## remove what the commands above made
-	rm -rf $(VENV) $(VENV)-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-* site build/website .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

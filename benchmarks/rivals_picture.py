@@ -15,7 +15,7 @@ from figures import ROOT, draw, kept
 from rivals_page import EFFORTS, FIGURES, PARTS, RIVALS, error, finished, mean, speed
 
 PICTURE = ROOT / "docs/rivals.svg"
-OURS, THEIRS = "#c2410c", "#475569"
+OURS, THEIRS = "#d9480f", "#64809f"
 FONT = ["DejaVu Sans", "Verdana", "Arial", "sans-serif"]
 GAP = 7  # points between a mark and its label
 DISTANCES = (1.0, 1.8, 2.8)
