@@ -488,7 +488,7 @@ def test_without_a_choice_the_default_of_train_and_the_learner_are_raced(letter_
     }
     kinds = {name: [*dict.fromkeys(entry[:2] for entry in found)] for name, found in entries.items()}
     linear, tree, bbm = ("SafeBoost", "linear"), ("SafeBoost", "tree"), ("OnlineBBM", "linear")
-    assert kinds["none"] == [("OnlineBoost", None), linear, tree, bbm]
+    assert kinds["none"] == [("OnlineBoostClassifier", None), linear, tree, bbm]
     assert len(entries["none"]) == 1 + 3 + 3 + 36
     assert kinds["depth"] == [tree, ("OnlineBBM", "tree")] and kinds["learners"] == [
         linear,
