@@ -66,8 +66,7 @@ class Slots(NamedTuple):
         # Compiled code writes to arrays made here: to return some would take longer than to look up a short row.
         done = _look_up(slots, batch, learning, missing, indices, 0)
         while done < 0:
-            near, table = _filled(slots.ids(), 2 * slots.table.size)
-            slots = slots._replace(near=near, table=table)
+            slots = _enlarged(slots)
             done = _look_up(slots, batch, learning, missing, indices, ~done)
         if done == indices.size:
             return batch._replace(indptr=batch.indptr - first, indices=indices, values=batch.values[first:last]), slots
@@ -92,6 +91,15 @@ class Slots(NamedTuple):
     def find(self, ids: Ints32) -> Ints32:
         """The slot of each id, or -1."""
         return _find(self.near, self.table, ids)
+
+
+def _enlarged(slots: Slots) -> Slots:
+    """The same slots in arrays of twice the size."""
+    size = 2 * slots.table.size
+    near, table = filled(0, 2 * size, np.int32), filled(0, size, np.int64)  # memory is taken where it is written to
+    near[: slots.near.size] = slots.near
+    _move(slots.table, int(slots.used[0]), near, table)
+    return slots._replace(near=near, table=table)
 
 
 def new_slots(bound: int) -> Slots:
@@ -385,6 +393,24 @@ def _filled(ids: Ints32, size: int) -> tuple[Ints32, Ints]:
     for slot in range(ids.size):
         _put(near, table, shift, max(i64(ids[slot]), 0), slot)
     return near, table
+
+
+@njit
+def _move(old: Ints, used: int, near: Ints32, table: Ints) -> None:
+    """Put the ids of a table into larger arrays, in the order of slots."""
+    entries = 0
+    for k in range(old.size):
+        entries += old[k] != 0
+    if not entries:
+        return
+    ids = np.full(used, -1, np.int32)
+    for k in range(old.size):
+        if old[k] != 0:
+            ids[old[k] & 0xFFFFFFFF] = ~(old[k] >> 32)
+    shift = _shift(table)
+    for slot in range(used):
+        if ids[slot] >= 0:
+            _put(near, table, shift, i64(ids[slot]), slot)
 
 
 @njit
