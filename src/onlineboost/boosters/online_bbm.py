@@ -57,14 +57,19 @@ def vote(state: OnlineBBMState, h: Floats) -> float:
 def round(state: OnlineBBMState, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:
     N, (start, low, high) = state.start.size, (state.start[first:], state.low[first:], state.high[first:])
     s = carry[1]  # 0 before the first learner: line 4
-    for j in range(h.size):  # line 5
-        i = first + j + 1
-        k = int(math.floor((N - i - s + 1) / 2))  # line 7
-        near = min(max(k, low[j]), high[j])  # in the table, so that there is no branch that cannot be foreseen
-        weight = state.table[u64(start[j] + near)]
-        p[j] = weight if near == k else 0.0  # lines 8 and 9
+    for j in range(h.size):  # line 5, in three loops: only the sum is one number after the other
+        p[j] = s
         s += y * h[j]  # line 6, for the next learner
     carry[1] = s
+    for j in range(h.size):
+        i = first + j + 1
+        k = int(math.floor((N - i - p[j] + 1) / 2))  # line 7
+        near = min(max(k, low[j]), high[j])
+        p[j] = start[j] + near if near == k else -1  # where the weight is; beyond the table it is 0
+    for j in range(h.size):
+        at = int(p[j])
+        weight = state.table[u64(max(at, 0))]  # without a branch that cannot be foreseen
+        p[j] = weight if at >= 0 else 0.0  # lines 8 and 9
 
 
 def weight_table(N: int, b: float, normalizer: Normalizer, hard: bool) -> OnlineBBMState:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
+from array import array
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -139,36 +140,40 @@ def _value(context: Any, builder: Any, type: Any, block: Any, at: int) -> tuple[
 
 
 _buffer, _address_of = ctypes.c_char.from_buffer, ctypes.addressof
+_double, _whole = struct.Struct("d").pack, struct.Struct("q").unpack
 
 
 def _address(array: NDArray[Any]) -> int:
     """Where the memory of an array begins; ``array.ctypes`` takes five times as long, but knows every array."""
-    try:
+    try:  # ctypes takes an array that may be written to and whose rows are adjacent
         return _address_of(_buffer(array))  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # it is read-only, or empty
+    except (TypeError, ValueError):
+        if not array.size:
+            return 0
+        if not array.flags.c_contiguous:
+            raise TypeError("an argument of a compiled function is an array whose rows are not adjacent") from None
         return array.ctypes.data
 
 
 def _write(values: Any, words: list[int], key: list[Any]) -> None:
     """Add values to the words of a block, and their types to its key."""
     for value in values:
+        kind = type(value)
         if isinstance(value, np.ndarray):
-            if not value.flags.c_contiguous:
-                raise TypeError("an argument of a compiled function is an array whose rows are not adjacent")
             words.append(_address(value))
             words += value.shape
-            key.append((value.dtype, value.ndim))
+            key += value.dtype, value.ndim
         elif isinstance(value, tuple):
-            key.append((type(value), len(value)))
+            key += kind, len(value)
             _write(value, words, key)
-        elif value is None or isinstance(value, Call):
+        elif value is None or kind is Call:
             words += (0, 0) if value is None else value.addresses
             key.append(Call)
-        elif isinstance(value, bool | np.bool_):
+        elif kind is bool or kind is np.bool_:
             words.append(int(value))
             key.append(bool)
         elif isinstance(value, float):
-            words.append(struct.unpack("q", struct.pack("d", value))[0])
+            words.append(_whole(_double(value))[0])
             key.append(float)
         else:
             words.append(int(value))
@@ -211,8 +216,7 @@ def _entry(function: Any, key: tuple[Any, ...], arguments: tuple[Any, ...]) -> _
 
 
 def _is_ours(kind: Any) -> bool:
-    made = kind[0] if isinstance(kind, tuple) else None
-    return not hasattr(made, "_fields") or made.__module__.startswith("onlineboost.")
+    return not hasattr(kind, "_fields") or kind.__module__.startswith("onlineboost.")
 
 
 @functools.cache
@@ -229,10 +233,10 @@ class Call:
         key: list[Any] = []
         _write(arguments, words, key)
         self._arguments, self._key = [*arguments], key  # which must live as long as this
-        self._block: NDArray[np.int64] = np.array(words, np.int64)
-        entry = _entry(function, tuple(key), arguments)
-        self.run = functools.partial(entry.run, self._block.ctypes.data)
-        self.addresses = entry.address, self._block.ctypes.data  # of code and block, for a call that has this one
+        self._block = array("q", words)
+        entry, address = _entry(function, tuple(key), arguments), self._block.buffer_info()[0]
+        self.run = functools.partial(entry.run, address)
+        self.addresses = entry.address, address  # of code and block, for a call that has this one
 
     def __call__(self) -> None:
         self.run()
@@ -245,4 +249,4 @@ class Call:
         if key != self._key[: len(key)]:
             raise TypeError("an argument of a compiled function has become one of another type")
         self._arguments[: len(first)] = first
-        self._block[: len(words)] = words
+        self._block[: len(words)] = array("q", words)
