@@ -28,6 +28,7 @@ BITS = Option(
     most=MAX_BITS,
 )
 _BLOCK = 256  # entries that are looked up before new ones among them get slots
+_LONG = 4096  # entries that are compared before one that differs counts
 _STEP = u64(0x9E3779B97F4A7C15)
 
 
@@ -130,7 +131,7 @@ def _look_up(slots: Slots, batch: Batch, learning: bool, missing: bool, indices:
     """
     first, last = batch.indptr[0], batch.indptr[batch.y.size]
     ids, values = batch.indices[first:last], batch.values[first:last]
-    end = _give_slots(slots, ids, values, batch.indptr, batch.weight, learning, missing, indices, start)
+    end = _give_slots(slots, ids, values, batch.indptr, batch.weight, learning, missing, indices, start, False)
     if end < ids.size:
         return ~end
     kept = 0
@@ -150,15 +151,19 @@ def _give_slots(
     missing: bool,
     indices: Ints32,
     start: int,
+    found: bool,
 ) -> int:
-    """Write the slots from ``start`` on; new features get the next ones. Returns where the arrays were full."""
+    """Write the slots from ``start`` on; new features get the next ones. Returns where the arrays were full.
+
+    If they were ``found`` before, only those of features that were new then are written.
+    """
     near, table, used, bound = slots
     shift = _shift(table)
     row, filling = 0, -1  # the row that takes the last slot: its further features would share none when it is asked
     while start < ids.size:
         stop = min(start + _BLOCK, ids.size)
-        known = _are_known(near, table, shift, ids[start:stop], values[start:stop], missing, indices[start:stop])
-        for k in range(start, stop if not known else start):
+        known = found or _are_known(near, table, shift, ids[start:stop], values[start:stop], missing, indices[start:stop])
+        for k in range(start, stop if found or not known else start):
             if indices[k] >= 0 or not _counts(values[k], missing):
                 continue
             id = i64(ids[k])
@@ -233,28 +238,25 @@ def find_rows(block: Any) -> bool:
     first, size = batch.indptr[start], batch.indptr[stop] - batch.indptr[start]
     source, given = batch.indices[first : first + size], batch.values[first : first + size]
     ids, values = found.indices[:size], found.values[:size]
-    falls = 0
-    following = source[1:]
-    for k in range(following.size):  # loops without branches, which the compiler turns into vector code
-        falls += source[k] > following[k]
     for k in range(size):
         values[k] = given[k]
-    for r in range(start, stop):
-        at = batch.indptr[r] - first
-        found.indptr[r] = at
-        if 0 < at < size and batch.indptr[r] < batch.indptr[r + 1]:  # from one row to the next the id may fall
-            falls -= source[at - 1] > source[at]
-    found.indptr[stop] = size
-    if falls:
+    for r in range(start, stop + 1):
+        found.indptr[r] = batch.indptr[r] - first
+    alike = _are_alike(source, found.indptr[start : stop + 1])
+    if not alike and _fall(source, found.indptr[start : stop + 1]):
         for k in range(size):
             ids[k] = source[k]
         for r in range(start, stop):
             sort_row(ids, values, found.indptr[r], found.indptr[r + 1])
-        source = ids
+        source, in_order = ids, False
+    else:
+        in_order = True
     shift = _shift(table)
-    most = min(free, slots_within(table.size), bound - 1) if learning and not falls else i64(0)
-    new, known = 0, True
-    for k in range(0, size, _BLOCK):
+    most = min(free, slots_within(table.size), bound - 1) if learning and in_order else i64(0)
+    new, known, looked = 0, True, i64(0)
+    if alike and _are_known(near, table, shift, source[:alike], values[:alike], missing, ids[:alike]):
+        looked = size if _repeat(ids, values, alike) else i64(0)
+    for k in range(looked, size, _BLOCK):
         end = min(k + _BLOCK, size)
         if not _are_known(near, table, shift, source[k:end], values[k:end], missing, ids[k:end]):
             known = False
@@ -263,7 +265,7 @@ def find_rows(block: Any) -> bool:
                 return True  # ``apply`` leaves features of rows out that are not to be learnt
     if new and used[0] + new <= most:
         weight, indptr = batch.weight[start:stop], batch.indptr[start : stop + 1]
-        _give_slots(slots, source, values, indptr, weight, True, missing, ids, 0)
+        _give_slots(slots, source, values, indptr, weight, True, missing, ids, 0, True)
         left = 0
         for k in range(size):
             left += ids[k] < 0
@@ -271,6 +273,59 @@ def find_rows(block: Any) -> bool:
     if known and used[0] <= room:
         return False
     return _find_others(batch, span, slots, found, learning, missing, room, shift)
+
+
+@hot
+def _are_alike(ids: Ints32, indptr: Ints) -> int:
+    """The number of features of each row if all rows have the same, in the order of ids; else 0."""
+    size = indptr[1]
+    if size == 0 or ids.size != size * (indptr.size - 1):
+        return 0
+    for r in range(1, indptr.size - 1):
+        if indptr[r] != r * size:
+            return 0
+    rest = ids[size:]
+    for start in range(0, rest.size, _LONG):
+        before, after = ids[start : min(start + _LONG, rest.size)], rest[start : start + _LONG]
+        others = 0
+        for k in range(after.size):  # loops without branches, which the compiler turns into vector code
+            others += before[k] != after[k]
+        if others:
+            return 0
+    falls = 0
+    for k in range(1, size):
+        falls += ids[k - 1] > ids[k]
+    return 0 if falls else size
+
+
+@hot
+def _fall(ids: Ints32, indptr: Ints) -> bool:
+    """Whether the id falls within a row."""
+    falls = 0
+    following = ids[1:]
+    for k in range(following.size):  # loops without branches, which the compiler turns into vector code
+        falls += ids[k] > following[k]
+    for r in range(1, indptr.size - 1):
+        at = indptr[r]
+        if 0 < at < indptr[r + 1]:  # from one row to the next the id may fall
+            falls -= ids[at - 1] > ids[at]
+    return falls > 0
+
+
+@hot
+def _repeat(slots: Ints32, values: Floats32, size: int) -> bool:
+    """Write the slots of the first row to all rows, unless an entry of them is left out; returns whether none is."""
+    others = 0
+    for k in range(values.size):
+        others += not abs(values[k]) > 0
+    if others:
+        return False
+    while size < slots.size:
+        given, same = slots[:size], slots[size : 2 * size]
+        for k in range(same.size):
+            same[k] = given[k]
+        size *= 2
+    return True
 
 
 @hot
