@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.compiled.jit import hot, njit
+from onlineboost.compiled.jit import hot, njit, u32
 from onlineboost.errors import DataError
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -17,6 +17,8 @@ Ints: TypeAlias = NDArray[np.int64]
 Ints32: TypeAlias = NDArray[np.int32]
 
 _BLOCK = 4096  # entries that are looked at while they are in the cache
+_MAGNITUDE = u32(0x7FFFFFFF)  # the bits of a number but for its sign
+_LARGEST_BITS = u32(np.float32(1e18).view(np.uint32))
 _SHORT = 48  # entries of a row that are sorted by insertion alone
 LARGEST = 1e18  # magnitude of features and weights: squares must stay within float32
 
@@ -214,22 +216,26 @@ def sort_row(indices: Ints32, values: Floats32, a: int, b: int) -> None:
 @njit
 def survey(indptr: Ints, indices: Any, values: Floats32, columns: int) -> tuple[bool, bool, bool, bool, bool]:
     """Whether an index is out of range, indices of a row are not increasing, a value is too large, 0 or missing."""
-    outside = bad = zeros = missing = falls = 0  # counted without branches, which the compiler turns into vector code
+    bits = values.view(np.uint32)
+    lowest = highest = indices[0] if indices.size else indices.dtype.type(0)
+    odd = falls = 0  # counted without branches, which the compiler turns into vector code
     for start in range(0, indices.size, _BLOCK):
         stop = start + _BLOCK
-        some, numbers, following = indices[start:stop], values[start:stop], indices[start + 1 : stop + 1]
+        some, numbers, following = indices[start:stop], bits[start:stop], indices[start + 1 : stop + 1]
         for k in range(some.size):
-            outside += (some[k] < 0) | (some[k] >= columns)
+            lowest, highest = min(lowest, some[k]), max(highest, some[k])
         for k in range(following.size):
             falls += some[k] >= following[k]
-        for k in range(numbers.size):
-            bad += abs(numbers[k]) > LARGEST
-        for k in range(numbers.size):
-            zeros += numbers[k] == 0
-        for k in range(numbers.size):
-            missing += numbers[k] != numbers[k]
+        for k in range(numbers.size):  # 0 less 1 is the largest number without a sign
+            odd += u32((numbers[k] & _MAGNITUDE) - u32(1)) >= _LARGEST_BITS
     for r in range(1, indptr.size - 1):  # from one row to the next the index may fall
         k = indptr[r]
         if 0 < k < indptr[r + 1]:
             falls -= indices[k - 1] >= indices[k]
-    return outside > 0, falls > 0, bad > 0, zeros > 0, missing > 0
+    bad = zeros = missing = 0
+    for k in range(values.size if odd else 0):
+        bad += abs(values[k]) > LARGEST
+        zeros += values[k] == 0
+        missing += values[k] != values[k]
+    outside = indices.size > 0 and (lowest < 0 or highest >= columns)
+    return outside, falls > 0, bad > 0, zeros > 0, missing > 0
