@@ -79,6 +79,40 @@ def test_many_slots():
     slots.check()
 
 
+def test_small_and_large_ids_by_turns():
+    ids = np.arange(6000, dtype=np.int32)
+    ids[1::2] += 1 << 20
+    batch = Batch(np.arange(6001), ids, np.ones(6000, np.float32), np.ones(6000), np.ones(6000))
+    found, slots = new_slots(1 << 18).apply(batch, True, False)
+    assert np.array_equal(slots.ids(), ids) and np.array_equal(found.indices, np.arange(6000))
+    slots.check()
+
+
+@pytest.mark.parametrize("case", ["alike", "out of order", "a missing value", "a zero", "another feature", "longer"])
+def test_rows_with_the_same_features(case):
+    """Each row is the same as if it came alone."""
+    rng = np.random.default_rng(0)
+    ids = np.tile(np.array([3, 1 << 20, 7] if case == "out of order" else [3, 7, 1 << 20], np.int32), 400)
+    values, indptr = rng.normal(size=1200).astype(np.float32), np.arange(0, 1201, 3)
+    if case in ("a missing value", "a zero"):
+        values[901] = 0 if case == "a zero" else np.nan
+    if case == "another feature":
+        ids[901] = 8
+    if case == "longer":
+        indptr[300] += 1
+    whole = Batch(indptr, ids, values, rng.integers(0, 2, 400).astype(np.float64), np.ones(400))
+    if case == "longer":
+        whole.indices[899:902] = 3, 7, 9
+    model, twin = Linear(), Linear()
+    for _ in range(2):
+        together = model.learn(whole)
+        alone = np.concatenate([twin.learn(cut(whole, k, k + 1)) for k in range(400)])
+        assert np.array_equal(together, alone)
+    one, other = model.fitted.root, twin.fitted.root
+    assert all(np.array_equal(a, b) for a, b in zip(one.slots, other.slots, strict=True))
+    assert np.array_equal(one.committee.numbers, other.committee.numbers)
+
+
 def test_room_that_cannot_be_had_leaves_the_model_as_it_was(stream, monkeypatch):
     X, y = stream
     model = Linear().fit(X[:, :4], y)

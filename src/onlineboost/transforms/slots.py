@@ -162,7 +162,9 @@ def _give_slots(
     row, filling = 0, -1  # the row that takes the last slot: its further features would share none when it is asked
     while start < ids.size:
         stop = min(start + _BLOCK, ids.size)
-        known = found or _are_known(near, table, shift, ids[start:stop], values[start:stop], missing, indices[start:stop])
+        known = found or _are_known(
+            near, table, shift, ids[start:stop], values[start:stop], missing, indices[start:stop]
+        )
         for k in range(start, stop if found or not known else start):
             if indices[k] >= 0 or not _counts(values[k], missing):
                 continue
