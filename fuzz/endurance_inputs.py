@@ -97,7 +97,7 @@ def _stream(paths: list[Path], format: str, small: Path) -> list[tuple[str, floa
 
 
 def _command(source: list[str], format: str, pipe: Path | None = None) -> tuple[str, float, float]:
-    """What the command says, with the seconds and the memory of its process beyond those of ``--version``."""
+    """What the command says, with the seconds and the memory of its process beyond those of its imports."""
     label = ["--label", "label"] if format in ("csv", "jsonl") else []
     command = [sys.executable, "-m", "onlineboost", "train", *source, "-f", format, *label, *_TRAIN]
     cat = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) if pipe else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import importlib
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -705,6 +706,8 @@ def _kind(name: str) -> type[OnlineModel]:
     """A class by its name, also from other packages that declare it as an entry point."""
     if not isinstance(name, str):
         raise TypeError(f"the class is {name!r}: expected a name")
+    if name not in MODEL_CLASSES:
+        getattr(importlib.import_module("onlineboost"), name, None)  # which imports its classes when one is asked for
     if name not in MODEL_CLASSES:
         BOOSTERS.load_entry_points()
         LEARNERS.load_entry_points()

@@ -177,17 +177,17 @@ def test_an_adaptive_model_says_when_the_stream_changed(letters, tmp_path, capsy
     options = ("--label", "half", "-n", 5, "-a", "bbm", "--learner", "tree", "--adaptive")
     both = tmp_path / "first.csv", tmp_path / "turned.csv"
     out, err = run(capsys, "train", *both, *options, "-o", tmp_path / "m")
-    said = re.findall(r"([\d,]+) drift, more mistakes than before: the model starts over", err)
+    said = re.findall(r"([\d,]+) drift, error has increased: the model is reset", err)
     assert said and all(2000 < int(number.replace(",", "")) < 2500 for number in said[:1])
     assert f"alarms: {'':>12} {len(said)}" in out
     assert "The stream changed: " in out
     facts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json")[0])
     assert [f"{alarm['example']:,}" for alarm in facts["alarms"]] == said
-    assert run(capsys, "inspect", tmp_path / "m")[0].startswith("Adaptive, 4,000 examples learnt")
+    assert run(capsys, "inspect", tmp_path / "m")[0].startswith("Adaptive, 4,000 examples learned")
     # The same in two steps: alarms of the first step are not said again.
     run(capsys, "train", both[0], *options, "-o", tmp_path / "half")
     _, err = run(capsys, "train", both[1], "--resume", tmp_path / "half")
-    assert re.findall(r"([\d,]+) drift, more mistakes", err) == said
+    assert re.findall(r"([\d,]+) drift, error has increased", err) == said
     assert (tmp_path / "half").read_bytes() == (tmp_path / "m").read_bytes()
 
 
@@ -365,7 +365,7 @@ def test_inspection_names_the_strongest_features(letters, model, capsys):
     assert len(names) == 3
     assert set(names) < {f"f{j}" for j in range(16)}
     out, _ = run(capsys, "inspect", model)
-    assert "SafeBoost, 4,000 examples learnt" in out
+    assert "SafeBoost, 4,000 examples learned" in out
     assert "edge of each weak learner" in out
 
 
@@ -455,7 +455,7 @@ def test_conversion_refuses_what_a_format_cannot_hold(tmp_path, capsys):
         (["train", "nowhere.csv"], 1, "nowhere.csv: no such file"),
         (["train", "bad.vw"], 1, "bad.vw: line 2, character 8: expected a number, found '1x'"),
         (["train", "first.csv"], 1, "which column is the label? Name it with --label;"),
-        (["train", "empty.vw"], 1, "no examples, nothing was learnt"),
+        (["train", "empty.vw"], 1, "no examples, so nothing was learned"),
         (["train", "bad.vw", "-a", "bbm", "--gamma", "0.7"], 2, "--gamma=0.7: expected"),
         (
             ["train", "bad.vw", "-a", "adaboost-ol", "--gamma", "0.1"],
@@ -539,7 +539,7 @@ def test_records_that_cannot_be_read_can_be_skipped_and_are_counted(tmp_path, ca
 
 def test_settings_cannot_change_on_resuming(letters, model, capsys):
     _, err = run(capsys, "train", letters / "second.csv", "--resume", model, "-n", 7, code=2)
-    assert "settings come with the model" in err
+    assert "--n-estimators has no effect with --resume: the model has its own settings." in err
 
 
 def test_one_label_alone_is_said(tmp_path, capsys):

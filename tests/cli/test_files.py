@@ -79,7 +79,7 @@ def test_what_cannot_be_kept_is_an_error(folder, tmp_path, capsys):
             "no column 'ids' for --keep; the columns are id, size, colour, label",
         ),
         (tmp_path / "x.vw", ["--keep", "id"], 2, "--keep does not apply to VW text, which has no columns"),
-        (folder / "new.csv", ["--keep", "id", "--engine", "ray"], 2, "--keep does not go with --engine ray"),
+        (folder / "new.csv", ["--keep", "id", "--engine", "ray"], 2, "--keep cannot be combined with --engine ray"),
     ):
         assert said in run(capsys, "predict", folder / "model", file, *options, code=code)[1]
 
@@ -119,7 +119,7 @@ def test_answers_while_learning_are_those_before_learning(folder, tmp_path, caps
     assert pd.read_json(tmp_path / "a.jsonl", lines=True).to_dict() == found.to_dict()
     assert pd.read_parquet(tmp_path / "a.parquet").to_dict() == found.to_dict()
     again = ["train", file, "--resume", model, "-q", "--predictions", answers]
-    assert "rows of these files were learnt before" in run(capsys, *again, code=2)[1]
+    assert "some rows were learned before" in run(capsys, *again, code=2)[1]
     run(capsys, *again, "--again")
     assert len(pd.read_csv(answers)) == 300
     for more, said in (
@@ -137,7 +137,7 @@ def test_rows_whose_answers_cannot_be_written_are_learnt_once(tmp_path, capsys):
         pd.DataFrame({"size": range(50), "label": label}).to_csv(file, index=False)
     wrong = ["--predictions", tmp_path / "a.parquet", "-o", model]
     _, err = run(capsys, "train", *files, *OPTIONS, *wrong, "--task", "classes", code=1)
-    assert "write .csv or .jsonl" in err and "100 examples were learnt before the error" in err
+    assert "write .csv or .jsonl" in err and "100 examples were learned before the error" in err
     run(capsys, "train", *files, "--resume", model, "-q")
     assert load(model).n_seen_ == 100
 
@@ -183,14 +183,14 @@ def test_ids_are_warned_of_once_and_only_ids(tmp_path, capsys):
     pd.DataFrame(rows).to_csv(tmp_path / "x.csv", index=False)
     _, err = run(capsys, "train", tmp_path / "x.csv", *OPTIONS)
     assert err.splitlines() == [
-        "onlineboost: columns 'user', 'ticket' have a different value in every row, as ids have; "
+        "onlineboost: columns 'user', 'ticket' have a different value in every row, like ids; "
         "if they are ids, leave them out: --drop user --drop ticket",
-        "onlineboost: columns 'big', 'row' have numbers that count up, as ids have; "
+        "onlineboost: columns 'big', 'row' have numbers that count up, like ids; "
         "if they are ids, leave them out: --drop big --drop row",
     ]
     drop = ["--drop", "user", "--drop", "row", "--drop"]
     assert run(capsys, "train", tmp_path / "x.csv", *OPTIONS, *drop, "big")[1] == (
-        "onlineboost: column 'ticket' has a different value in every row, as an id has; "
+        "onlineboost: column 'ticket' has a different value in every row, like an id; "
         "if it is one, leave it out: --drop ticket\n"
     )
     drop += ["ticket", "--drop", "big"]
@@ -207,7 +207,7 @@ def test_a_column_of_text_is_said_once_and_is_no_id(tmp_path, capsys):
     assert run(capsys, "train", file, "-q", "--resume", model, "--again")[1] == ""
     assert run(capsys, "train", file, *OPTIONS, "--text", "message")[1] == ""
     err = run(capsys, "train", file, "--resume", model, "--again", "--text", "size", code=2)[1]
-    assert "--text comes with the model of --resume, which has none: leave it out." in err
+    assert "--text is fixed by the model of --resume, which has none: leave it out." in err
     known = load(model)._fitted.columns.names.values()
     assert {"message=please", "message=149"} <= {*known}
 
@@ -226,7 +226,7 @@ def test_dates_are_found_in_the_first_rows_and_said(tmp_path, capsys):
     out, err = run(capsys, "train", tmp_path / "x.csv", *OPTIONS, "-o", tmp_path / "m")
     assert err.splitlines() == [
         "onlineboost: column 'joined' has dates: read with the day first; --month-first joined is the other order",
-        "onlineboost: column 'left' has dates: read with the day first, though nothing in the first rows tells; "
+        "onlineboost: column 'left' has dates: read with the day first, although the first rows do not show it; "
         "--month-first left is the other order",
     ]
     assert "  date:              joined, left" in out.splitlines()
@@ -261,14 +261,14 @@ def test_answers_line_up_where_records_cannot_be_read(kind, tmp_path, capsys):
     run(capsys, *command, code=1)
     output = tmp_path / f"out.{kind}"
     _, said = run(capsys, *command, "--on-error", "skip", "--row-numbers", "-o", output)
-    assert "4 empty answers" in said and "line 2, " in said
+    assert "empty predictions: 4 (unreadable records)" in said and "line 2, " in said
     read = {"csv": pd.read_csv, "jsonl": partial(pd.read_json, lines=True), "parquet": pd.read_parquet}[kind]
     found, expected = read(output), pd.read_csv(io.StringIO(whole))
     assert found["row"].tolist() == [*range(1, 41)]
     assert found["score"].isna().to_numpy().nonzero()[0].tolist() == bad
     assert found["label"].dropna().astype(int).tolist() == expected["label"].drop(index=bad).tolist()
     _, said = run(capsys, *command, "--on-error", "skip", "--keep", "a", code=2)
-    assert "--keep does not go with --on-error skip" in said
+    assert "--keep cannot be combined with --on-error skip" in said
 
 
 def test_an_empty_answer_comes_at_once(tmp_path, capsys):
@@ -286,4 +286,4 @@ def test_an_empty_answer_comes_at_once(tmp_path, capsys):
             answers += [process.stdout.readline() for _ in range(1 + (not answers))]
         _, said = process.communicate()
     assert [len(answer.split(",")) for answer in answers] == [3] * 4 and answers[2] == ",,\n"
-    assert "1 empty answers" in said or "1 empty answer" in said
+    assert "empty predictions: 1 (unreadable records)" in said

@@ -78,7 +78,7 @@ def stop(path, rows: int) -> None:
     model.save(path, base=base, notes={**notes, "unfinished": place, "learnt": []})
 
 
-# ---- inputs that were learnt before
+# ---- inputs that were learned before
 
 
 def test_a_finished_input_is_not_learnt_twice(files, capsys):
@@ -86,8 +86,8 @@ def test_a_finished_input_is_not_learnt_twice(files, capsys):
     train(capsys, files / "all.vw", "-n", 3, "-o", files / "m")
     before = (files / "m").read_bytes(), (files / "m").stat().st_mtime_ns
     result, err = train(capsys, files / "all.vw", "--resume", files / "m")
-    assert "all.vw: all 6,000 rows were learnt before: skipped" in err
-    assert "nothing to learn: --again learns these files once more" in err
+    assert "all.vw: all 6,000 rows were learned before: skipped" in err
+    assert "nothing to learn: use --again to train again on these files" in err
     assert (result["examples"], result["learnt"]) == (6000, 0)
     assert ((files / "m").read_bytes(), (files / "m").stat().st_mtime_ns) == before
     train(capsys, files / "all.vw", "--resume", files / "m", "-o", files / "copy")
@@ -113,7 +113,7 @@ def test_only_new_files_among_those_named_are_learnt(files, capsys):
     train(capsys, *both, "-n", 3, "-o", files / "whole")
     train(capsys, both[0], "-n", 3, "-o", files / "m")
     result, err = train(capsys, *both, "--resume", files / "m")
-    assert "one.vw: all 4,000 rows were learnt before: skipped" in err
+    assert "one.vw: all 4,000 rows were learned before: skipped" in err
     assert result["learnt"] == 2000
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
@@ -137,7 +137,7 @@ def test_only_rows_added_since_are_learnt(files, capsys, compressed):
     train(capsys, log, "-n", 3, "-o", files / "m")
     log.write_bytes(pack(one) + pack(two))
     result, err = train(capsys, log, "--resume", files / "m")
-    assert f"{log}: grown since 4,000 rows were learnt: continuing after them" in err
+    assert f"{log}: grown since 4,000 rows were learned: continuing after them" in err
     assert result["learnt"] == 2000
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
@@ -179,7 +179,10 @@ def test_a_stopped_input_that_changed_is_an_error_with_a_next_step(files, capsys
     content = (files / "one.vw").read_text()
     (files / "one.vw").write_text(content.replace("a:1", "a:7", 1))
     error, _ = train(capsys, files / "one.vw", "--resume", files / "m", code=1)
-    assert "one.vw: has changed since the training stopped at row 3,000: restore it, or --again" in error["error"]
+    assert (
+        "one.vw: has changed since training stopped at row 3,000: restore it, or learn all its rows with --again"
+        in error["error"]
+    )
     assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4000
 
 
@@ -203,7 +206,7 @@ def test_standard_input_is_known_by_its_first_rows(files, capsys):
     piped("one.vw", "-n", 3)
     again, err = piped("one.vw", "--resume", files / "m")
     assert (again["examples"], again["learnt"]) == (4000, 0)
-    assert "standard input: its first 4,000 rows were learnt before: skipped" in err
+    assert "standard input: first 4,000 rows were learned before: skipped" in err
     assert piped("all.vw", "--resume", files / "m")[0]["learnt"] == 2000
     assert piped("two.vw", "--resume", files / "m")[0]["learnt"] == 2000
     assert piped("two.vw", "--resume", files / "m", "--again")[0]["learnt"] == 2000
@@ -224,7 +227,7 @@ def test_notes_of_another_shape(files, trained, capsys, notes):
     model, base, _ = trained
     model.save(files / "m", base=base, notes=notes)
     error, _ = train(capsys, files / "two.vw", "--resume", files / "m", code=1)
-    assert "notes: not those of a training: expected a file of onlineboost train" in error["error"]
+    assert "notes: not written by onlineboost train: expected its model file" in error["error"]
     for arguments in (["inspect", files / "m"], ["evaluate", files / "m", files / "two.vw"]):
         with pytest.raises(SystemExit) as exit:
             main([*map(str, arguments)])
@@ -261,7 +264,7 @@ def test_notes_that_somebody_changed(files, trained, capsys, change):
     model, base, notes = trained
     model.save(files / "m", base=base, notes={**notes, **change})
     error, _ = train(capsys, files / "two.vw", "--resume", files / "m", code=1)
-    assert "notes: not those of a training" in error["error"]
+    assert "notes: not written by onlineboost train" in error["error"]
     with pytest.raises(SystemExit) as exit:
         main(["inspect", str(files / "m")])
     assert not exit.value.code, capsys.readouterr().err
@@ -351,11 +354,11 @@ def test_a_data_error_keeps_what_was_learnt_and_resuming_gives_the_same_bits(fil
     assert error["line"] == 35_001
     learnt = onlineboost.load(files / "m").n_seen_
     assert 16_384 <= learnt <= 35_000
-    assert f"{learnt:,} examples were learnt before the error: saved to {files / 'm'}" in err
+    assert f"{learnt:,} examples were learned before the error: saved to {files / 'm'}" in err
     assert f"continue with --resume {files / 'm'}" in err
     path.write_text("".join(rows))
     result, err = train(capsys, path, "--resume", files / "m")
-    assert f"continuing after row {learnt:,} of long.vw, with a changed file: its rows up to there are taken" in err
+    assert f"continuing after row {learnt:,} of long.vw, with a changed file: earlier rows are assumed" in err
     assert result["learnt"] == 40_000 - learnt
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
@@ -406,7 +409,7 @@ def test_many_files_are_told_apart_in_one_line(files, rows, capsys):
     (files / "part-20.vw").write_text("".join(rows[5000:5200]))
     result, err = train(capsys, files / "part-*.vw", "--resume", files / "m")
     assert result["learnt"] == 200
-    assert "20 of 21 files were learnt before: skipped" in err
+    assert "20 of 21 files were learned before: skipped" in err
 
 
 def test_a_checkpoint_at_the_last_row_is_finished_by_resuming(files, capsys):
@@ -472,7 +475,7 @@ def test_a_mended_file_with_a_new_one_beside_it(days, capsys):
     (days / "d1.vw").write_text(good)
     (days / "d2.vw").write_text(last)
     result, err = train(capsys, days / "d*.vw", "--resume", days / "m")
-    assert "d0.vw: all 2,000 rows were learnt before: skipped" in err
+    assert "d0.vw: all 2,000 rows were learned before: skipped" in err
     assert f"continuing after row {learnt - 2000:,} of d1.vw, with a changed file" in err
     assert result["learnt"] == 24_000 - learnt
     assert (days / "m").read_bytes() == (days / "whole").read_bytes()
@@ -514,7 +517,7 @@ def test_an_earlier_file_has_grown_since_the_training_stopped(files, rows, capsy
     with (files / "one.vw").open("a") as file:
         file.write("".join(rows[10_000:10_700]))
     result, err = train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m")
-    assert "one.vw: grown since 4,000 rows were learnt: continuing after them" in err
+    assert "one.vw: grown since 4,000 rows were learned: continuing after them" in err
     assert "continuing after row 500 of two.vw" in err
     assert result["learnt"] == 700 + 1500
     assert [(one["name"], one["rows"], one["times"]) for one in load_all(files / "m")[2]["learnt"]] == [
@@ -558,7 +561,7 @@ def test_a_file_named_twice_stopped_anywhere(files, capsys):
 def test_stopped_in_a_file_that_is_not_named_now(files, capsys):
     killed(files, 4500, files / "one.vw", files / "two.vw", "-n", 3)
     result, err = train(capsys, files / "one.vw", files / "all.vw", "--resume", files / "m")
-    assert "the model had stopped at row 500 of two.vw, which is not named now: not continued" in err
+    assert "training had stopped at row 500 of two.vw, not among the files now: not continued" in err
     assert result["learnt"] == 6000  # of all.vw
     assert load_all(files / "m")[2]["unfinished"] is None
 
@@ -568,7 +571,7 @@ def test_a_known_name_with_other_content_is_said(files, capsys):
     train(capsys, files / "log.vw", "-n", 3, "-o", files / "m")
     (files / "log.vw").write_text("1 | a:1\n-1 | a:2 b:12\n1 | a\n")
     _, err = train(capsys, files / "log.vw", "--resume", files / "m")
-    assert "log.vw has changed since 2 rows of it were learnt: learning all its rows" in err
+    assert "log.vw has changed since 2 of its rows were learned: learning all rows" in err
 
 
 @pytest.mark.parametrize("at", [None, 3000])
@@ -584,8 +587,8 @@ def test_a_stream_that_ends_before_the_rows_that_were_learnt(files, rows, capsys
             killed(files, at, "-", "-f", "vw", "-n", 3, every=1500)
     before = (files / "m").read_bytes()
     error = piped(2000, "--resume", files / "m", code=1)["error"]
-    assert f"standard input: ends after 2,000 rows, but {at or 4000:,} of it were learnt before: restore it" in error
-    assert ", or --again learns all its rows" in error
+    assert f"standard input: ends after 2,000 rows, but {at or 4000:,} were learned before: restore it" in error
+    assert ", or learn all its rows with --again" in error
     assert (files / "m").read_bytes() == before
     assert piped(2000, "--resume", files / "m", "--again")["learnt"] == 2000
 
@@ -599,7 +602,7 @@ def test_more_rows_were_learnt_than_a_grown_file_has(files, rows, capsys):
     with (files / "one.vw").open("a") as file:
         file.write(rows[0])
     error, _ = train(capsys, files / "one.vw", "--resume", files / "m", code=1)
-    assert "one.vw: ends after 4,001 rows, but 4,611,686,018,427,387,904 of it were learnt before" in error["error"]
+    assert "one.vw: ends after 4,001 rows, but 4,611,686,018,427,387,904 were learned before" in error["error"]
     assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4001
 
 
@@ -607,7 +610,7 @@ def test_again_finishes_an_interrupted_training_first(files, capsys):
     train(capsys, files / "one.vw", "-n", 3, "-o", files / "whole")
     killed(files, 1500, files / "one.vw", "-n", 3)
     result, err = train(capsys, files / "one.vw", "--resume", files / "m", "--again")
-    assert "--again: the interrupted training is finished first; then --again learns the files anew" in err
+    assert "--again: finishing the interrupted training first; repeat the command to train again" in err
     assert result["learnt"] == 2500
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
     assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4000
@@ -641,7 +644,7 @@ def test_another_file_of_the_same_name_is_not_taken_for_the_mended_one(days, cap
     (days / "new").mkdir()
     (days / "new" / "d1.vw").write_bytes((days / "d2.vw").read_bytes())
     error, _ = train(capsys, days / "new" / "d1.vw", "--resume", days / "m", code=1)
-    assert "d1.vw: its first rows are not those of the 16,384 that were learnt before the error" in error["error"]
+    assert "d1.vw: its first rows differ from the 16,384 rows learned before the error" in error["error"]
     assert train(capsys, days / "new" / "d1.vw", "--resume", days / "m", "--again")[0]["learnt"] == 2000
 
 

@@ -63,7 +63,7 @@ def test_class_weights(data, tmp_path, capsys):
     _, err = run(capsys, "train", data, "--label", "y", "-a", "none", "--class-weight", "balanced", code=2)
     assert "--class-weight does not apply to Linear alone" in err
     _, err = run(capsys, "train", data, "--label", "y", "--task", "number", "--class-weight", "balanced", code=2)
-    assert "--class-weight is for classes" in err
+    assert "--class-weight is for classification" in err
 
 
 def test_rare_labels_have_f1_beside_the_error(data, tmp_path, capsys):
@@ -120,7 +120,7 @@ def test_thresholds_that_make_no_sense(model, data, tmp_path, capsys):
     for words, said, code in (
         (["--threshold", "high"], "--threshold='high': expected a probability above 0 and below 1, 'f1'", 2),
         (["--threshold", "cost"], "--threshold cost needs --cost", 2),
-        (["--cost", "fn=x"], "--cost='fn=x': expected costs of mistakes from 0 on, such as fn=10,fp=1", 2),
+        (["--cost", "fn=x"], "--cost='fn=x': expected costs of at least 0, such as fn=10,fp=1", 2),
         (["--cost", "fn=0,fp=0"], "not both 0", 2),
     ):
         assert said in run(capsys, "evaluate", model, data, *words, code=code)[1]
@@ -128,7 +128,7 @@ def test_thresholds_that_make_no_sense(model, data, tmp_path, capsys):
     saved = onlineboost.load(model)
     saved.save(tmp_path / "python")
     _, err = run(capsys, "predict", tmp_path / "python", data, "--threshold", "f1", code=2)
-    assert "needs what onlineboost train counts of both labels" in err
+    assert "needs the label counts that onlineboost train saves" in err
     assert labels_of(run(capsys, "predict", tmp_path / "python", data, "--threshold", "0.3", "-q")[0])
 
 
@@ -137,7 +137,7 @@ def test_a_model_that_has_met_one_label_has_no_threshold(tmp_path, capsys):
     run(capsys, "train", data, *MODEL, "--threshold", "0.2", "-q", "-o", tmp_path / "m")
     for rule in ("0.2", "f1"):
         _, err = run(capsys, "predict", tmp_path / "m", data, "--threshold", rule, code=2)
-        assert "--threshold is for two labels, and the model has met one only, yes: leave it out." in err
+        assert "--threshold needs two labels, and the model knows only yes: leave it out." in err
     for command in ("predict", "evaluate"):
         run(capsys, command, tmp_path / "m", data, "-q")
 
@@ -146,10 +146,12 @@ def test_more_than_two_labels_and_numbers_have_no_threshold(tmp_path, capsys):
     three = tmp_path / "three.csv"
     three.write_text("a,y\n" + "".join(f"{k % 7},{'uvw'[k % 3]}\n" for k in range(90)))
     _, err = run(capsys, "train", three, *MODEL, "--threshold", "f1", "-o", tmp_path / "m", "-q")
-    assert "--threshold is for two labels: it has no effect" in err
-    assert "is for two labels" in run(capsys, "predict", tmp_path / "m", three, "--threshold", "f1", code=2)[1]
+    assert "--threshold is for binary classification: it has no effect" in err
+    _, err = run(capsys, "predict", tmp_path / "m", three, "--threshold", "f1", code=2)
+    assert "--threshold is for binary classification" in err
     assert "u" in labels_of(run(capsys, "predict", tmp_path / "m", three, "-q")[0])
-    assert "is for two labels" in run(capsys, "evaluate", tmp_path / "m", three, "--cost", "fn=2", code=2)[1]
+    _, err = run(capsys, "evaluate", tmp_path / "m", three, "--cost", "fn=2", code=2)
+    assert "--cost is for binary classification" in err
 
 
 @pytest.mark.parametrize(("labels", "rule"), [(("no", "yes"), "f1"), (("ok", "bad"), "recall=0.9"), ("01", "0.1")])

@@ -69,7 +69,7 @@ def test_a_schema_file_is_its_flags(folder, tmp_path, capsys):
     [
         (["--label", "size"], {"label": "bought"}, "--label size contradicts FILE, which has label 'bought'"),
         (["--text", "zip"], {"categorical": ["zip"]}, "--text zip contradicts FILE, which has the column in 'cat"),
-        (["--resume", "m"], {}, "--schema has no effect with --resume: columns come with the model."),
+        (["--resume", "m"], {}, "--schema has no effect with --resume: the model has its own columns."),
     ],
 )
 def test_flags_that_contradict_the_file(folder, tmp_path, capsys, flags, facts, said):
@@ -115,12 +115,13 @@ def test_kinds_that_have_changed_are_said(folder, tmp_path, capsys):
     found = '"found": {"size": "category", "id": "category"}'
     (tmp_path / "s.json").write_text(f'{{"label": "bought", "drop": ["note"], {found}}}')
     err = run(capsys, "train", folder / "x.csv", "--schema", tmp_path / "s.json", *OPTIONS, "--day-first", "joined")[1]
-    said = f"column 'size' was taken for a number, where {tmp_path / 's.json'} has a category"
+    said = f"column 'size' was read as a number; {tmp_path / 's.json'} has a category"
     assert said in err
-    assert "column 'id' was taken" not in err
+    assert "column 'id' was read" not in err
 
 
 def test_inspect_does_not_overwrite_the_model(folder, capsys):
     err = run(capsys, "inspect", folder / "m", "--schema", folder / "m", code=2)[1]
     assert "expected another file than the input" in err
-    assert "leave out --json" in run(capsys, "inspect", folder / "m", "--schema", "-", "--json", code=2)[1]
+    err = run(capsys, "inspect", folder / "m", "--schema", "-", "--json", code=2)[1]
+    assert "--schema cannot be combined with --json" in err

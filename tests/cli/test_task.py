@@ -53,9 +53,9 @@ def test_the_logarithm_is_learnt_where_it_is_asked_for(tmp_path, capsys):
     _, said = run(
         capsys, "train", tmp_path / "x.csv", "--resume", tmp_path / "m", "--again", "--target", "auto", code=2
     )
-    assert "--target comes with the model of --resume, which has log" in said
+    assert "--target is fixed by the model of --resume, which has log" in said
     _, said = run(capsys, *command, "--task", "classes", "--target", "log", code=2)
-    assert "--target is for numbers: leave it out, or take --task number" in said
+    assert "--target is for regression: leave it out, or use --task number" in said
     write(tmp_path / "x.csv", LABELS["fractions"][0])
     _, said = run(capsys, *command, "--target", "log", code=1)
     assert "expected a number above 0" in said and "--target auto" in said and "row" in said
@@ -109,7 +109,7 @@ def test_tasks_that_do_not_fit(tmp_path, capsys):
     _, err = run(capsys, "train", tmp_path / "x.csv", "--label", "y", "--task", "number", code=1)
     assert "the target is 'no'" in err or "the target is 'yes'" in err
     _, err = run(capsys, "train", tmp_path / "x.csv", "--label", "y", "--task", "number", "-a", "bbm", code=2)
-    assert "--algorithm is for classes" in err
+    assert "--algorithm is for classification" in err
     write(tmp_path / "same.csv", lambda X: ["4.5"] * len(X))
     out, _ = run(capsys, "train", tmp_path / "same.csv", "--label", "y", "--task", "number", "--json")
     assert json.loads(out)["error"] == pytest.approx(0, abs=0.05)
@@ -161,7 +161,7 @@ def test_a_label_that_was_not_learnt_is_named(tmp_path, capsys):
     run(capsys, "train", tmp_path / "x.csv", "--label", "y", "-a", "bbm", "-n", 3, "-q", "-o", tmp_path / "m")
     write(tmp_path / "new.csv", lambda X: ["yes", "no", "maybe"] * 100)
     _, err = run(capsys, "evaluate", tmp_path / "m", tmp_path / "new.csv", "--label", "y")
-    assert "has not learnt the label maybe: such examples count as mistakes" in err
+    assert "label maybe is unknown to the model: such examples count as errors" in err
 
 
 def walk(X):
@@ -193,7 +193,7 @@ def test_the_last_labels_of_classes(tmp_path, capsys):
     out, _ = run(capsys, "train", *data, "--lag", 1, "-o", tmp_path / "m", "-q")
     assert "lag=1" in out and "base learner alone" not in out and "--lag 3" not in out
     _, err = run(capsys, "train", *data[:3], "--resume", tmp_path / "m", "--lag", 2, code=2)
-    assert "--lag comes with the model of --resume, which has 1: leave it out." in err
+    assert "--lag is fixed by the model of --resume, which has 1: leave it out." in err
     _, err = run(capsys, "train", *data[:3], "-a", "none", "--lag", 2, code=2)
     assert "--lag does not apply to Linear alone: leave it out, or name an algorithm, such as -a safe." in err
 
@@ -225,7 +225,7 @@ def test_options_that_come_with_a_resumed_model_may_be_given_again(tmp_path, cap
     run(capsys, "train", tmp_path / "x.csv", "--resume", tmp_path / "m", "--task", "classes", "--lag", 0, "-q")
     for option, before in (("--label", "bought"), ("--drop", "user"), ("--weight", "w"), ("--positive", "1")):
         _, err = run(capsys, "train", tmp_path / "y.csv", "--resume", tmp_path / "m", option, "a", code=2)
-        assert err == f"onlineboost: {option} comes with the model of --resume, which has {before}: leave it out.\n"
+        assert err == f"onlineboost: {option} is fixed by the model of --resume, which has {before}: leave it out.\n"
 
 
 def test_a_model_of_python_takes_the_columns_that_are_given(tmp_path, capsys):
@@ -253,7 +253,7 @@ def test_labels_that_are_ids_are_refused(tmp_path, capsys, monkeypatch):
     assert len(load(path).classes_) == load(path).max_classes == 103
     write(data, lambda X: X[:, 0])
     _, err = run(capsys, "train", data, "--label", "y", "--task", "number", "--max-classes", 9, code=2)
-    assert "--max-classes is for classes: leave it out" in err
+    assert "--max-classes is for classification: leave it out" in err
 
 
 def test_labels_in_random_order_get_no_advice_on_lag(tmp_path, capsys):

@@ -48,7 +48,7 @@ def test_names_labels_and_paths_cannot_steer_the_terminal(evil, tmp_path, capsys
     _, err = run(capsys, "predict", model, evil, "-o", tmp_path / f"{EVIL}.jsonl")
     assert f"{SHOWN}.jsonl" in err
     _, err = run(capsys, "train", evil, "--resume", model)
-    assert f"{SHOWN}.csv: all 3,000 rows were learnt before" in err
+    assert f"{SHOWN}.csv: all 3,000 rows were learned before" in err
 
 
 def test_errors_cannot_steer_the_terminal(evil, tmp_path, capsys):

@@ -168,7 +168,7 @@ def test_warm_compiles_the_default_and_all_formats(asked, capsys):
     assert {"Linear", "Tree", "Newton", "NaiveBayes"} < set(map(str, tasks))
     assert {task.format for task in tasks if isinstance(task, Files)} == set(FORMATS.names())
     assert missing(tasks_of([OnlineBoost(), OnlineBoost("high")], FORMATS.names())) == []
-    assert run(capsys, "warm") == ("nothing to compile: it was done before\n", "")
+    assert run(capsys, "warm") == ("nothing to compile: all code is there\n", "")
     _, err = run(capsys, "warm", "--all", code=1)
     assert {str(task) for task in asked[-1]} >= {"Perceptron", "Stump"} and len(asked) == 2
     assert err.splitlines()[-1] == "onlineboost: could not compile ahead: Stump. It will be compiled when it is used."
@@ -178,18 +178,17 @@ def test_a_cache_that_cannot_be_written_is_said(tmp_path):
     """Once; models work without it, and ``warm`` does not."""
     (tmp_path / "file").write_text("")
     own = {"NUMBA_CACHE_DIR": str(tmp_path / "file"), "PYTHONPATH": os.pathsep.join(sys.path)}
-    script = "import onlineboost; assert onlineboost.compiled.draws.uniform(1, 2, 3) < 1\n" + COMPILED.format(["warm"])
+    script = "from onlineboost.compiled import draws; assert draws.uniform(1, 2, 3) < 1\n" + COMPILED.format(["warm"])
     found = subprocess.run([sys.executable, "-c", script], env=os.environ | own, capture_output=True, text=True)
     assert found.returncode == 1 and found.stderr.count("\n") == 1, found.stderr
     assert "compiled code cannot be kept in" in found.stderr
     assert "so every process compiles again: set NUMBA_CACHE_DIR to a writable folder" in found.stderr
 
 
-def test_the_version_says_what_code_is_used(monkeypatch, capsys):
-    out, _ = run(capsys, "--version")
-    assert re.fullmatch(
-        r"onlineboost [\d.]+\nPython [\d.]+, Numba [\d.]+\ncompiled on this machine: for .+, in .+\n", out
-    )
+def test_about_says_what_code_is_used(monkeypatch, capsys):
+    facts = dict(re.findall(r"^([\w ]+): +(.+)$", run(capsys, "about")[0], re.M))
+    assert facts["compiled on this machine"] == f"for {cache.processor()}"
+    assert facts["folder of compiled code"] == cache.cache_directory()
+    assert "compiled code of this package" not in facts
     monkeypatch.setattr(cache, "shipped_levels", lambda: ("x86-64-v4", "x86-64-v3"))
-    out, _ = run(capsys, "--version")
-    assert out.splitlines()[2] == "compiled code of this package: for x86-64-v4"
+    assert re.search("^compiled code of this package: for x86-64-v4$", run(capsys, "about")[0], re.M)

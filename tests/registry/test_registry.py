@@ -116,7 +116,7 @@ def test_a_learner_from_outside_is_trained_from_the_command_line(tmp_path, outsi
     lines = [
         "train rows.csv -a none --learner hebb --shift 0.25 -o m --json",
         "tune rows.csv --learner=hebb -a none --json",
-        "train --learner hebb -h",
+        "train --learner hebb --help-all",
     ]  # one process, which compiles the learner once: code of other packages is not kept
     done = subprocess.run(
         [sys.executable, "-c", SEVERAL, *lines], capture_output=True, text=True, cwd=tmp_path, env=outside

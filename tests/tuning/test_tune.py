@@ -468,7 +468,7 @@ def test_json(letter_file, capsys):
         (["--gamma", "0.1,0.7"], "gamma=0.7"),
         (["-a", "adaboost-ol", "--gamma", "0.1"], "--gamma does not apply to --algorithm adaboost-ol"),
         (["--learner", "tree", "--learning-rate", "1"], "--learning-rate does not apply to --learner tree"),
-        (["-a", "none", "-n", "5"], "--learners does not apply to --algorithm none"),
+        (["-a", "none", "-n", "5"], "--n-estimators does not apply to --algorithm none"),
         (["--address", "auto"], "engine='ray'"),
         (["--journal", "/nowhere/j"], "a folder that exists"),
     ],

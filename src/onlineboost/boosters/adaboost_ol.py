@@ -144,7 +144,7 @@ def first(state: AdaBoostOLState, n: int) -> AdaBoostOLState:
 dispatch.register(dispatch.first, AdaBoostOLState, first)
 
 
-_EXPERT = Option("expert", "Answer of the experts: their weighted vote, a random one, or the last.", choices=EXPERTS)
+_EXPERT = Option("expert", "Final prediction: vote of all experts, a random expert, or the last.", choices=EXPERTS)
 _OPTIONS = (*COMMON, _EXPERT, VOTES, HEAD)
 
 

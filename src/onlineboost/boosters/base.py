@@ -43,18 +43,17 @@ LEARNERS_OPTION = Option(
     "n_estimators",
     "Number of weak learners.",
     int,
-    flag="--learners",
     short="-n",
     least=1,
     most=MAX_LEARNERS,
     tried=(5, 11, 21, 51),
 )
-GAMMA = Option("gamma", "Assumed edge of the weak learners over guessing.", float, tried=(0.05, 0.1, 0.2))
+GAMMA = Option("gamma", "Assumed advantage of the weak learners over random guessing.", float, tried=(0.05, 0.1, 0.2))
 DELIVERY = Option(
-    "delivery", "Use of weights: importance weights or sampling probabilities.", choices=("auto", "weight", "sample")
+    "delivery", "Example weights: importance weights, or sampling probabilities.", choices=("auto", "weight", "sample")
 )
-VOTES = Option("votes", "Votes of the learners: -1 and +1, or real numbers.", choices=("hard", "real"))
-HEAD = Option("head", "Answer: the algorithm's own vote, or a logistic regression on the votes.", choices=HEADS)
+VOTES = Option("votes", "Votes of the weak learners: -1 and +1, or real numbers.", choices=("hard", "real"))
+HEAD = Option("head", "Final prediction: the algorithm's vote, or a logistic regression on the votes.", choices=HEADS)
 ADVICE_ON_GAMMA = "SafeBoost, a lower gamma, or real votes"  # for algorithms that assume an edge
 COMMON = (LEARNERS_OPTION, DELIVERY)
 """Options that every booster has."""

@@ -1,4 +1,4 @@
-"""What ``onlineboost predict`` writes: made page by page, anywhere, and written here in order."""
+"""Output of ``onlineboost predict``: made page by page in any process, written here in order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NUMBERS = ("score", "probability", "prediction", "low", "high")  # columns of a
 
 
 class Extras(NamedTuple):
-    """What is asked for beside the answers."""
+    """Additional output columns."""
 
     probabilities: bool = False  # of each label
     explain: int = 0  # number of the strongest reasons
@@ -34,14 +34,14 @@ class Extras(NamedTuple):
 
 
 class Output(NamedTuple):
-    """Where answers go."""
+    """Target of predictions."""
 
     form: Callable[[Columns], Any]  # of the answers for one page: text or a table; can be sent to another process
     write: Callable[[Any], object]  # writes that
 
 
 def answers(model: OnlineModel, form: Callable[[Columns], Any], extras: Extras, batch: Batch) -> Any:
-    """The answers for a batch, in their form."""
+    """Predictions for a batch, as text or a table."""
     return form(columns_of(model, batch, extras))
 
 
@@ -60,7 +60,7 @@ def with_gaps(columns: Columns, gaps: Sequence[int]) -> Columns:
 
 
 def because(model: OnlineModel, batch: Batch, most: int) -> list[str]:
-    """The strongest contributions to the score of each row; of more than two classes, to that of the answer."""
+    """Strongest contributions to the score of each row; for several classes, to that of the predicted one."""
     why = model.explain(batch)
     if why.classes is None:
         return [reasons.brief(most) for reasons in why]
@@ -69,7 +69,7 @@ def because(model: OnlineModel, batch: Batch, most: int) -> list[str]:
 
 
 def columns_of(model: OnlineModel, batch: Batch, extras: Extras) -> Columns:
-    """The answers for a batch, with what was asked for beside them."""
+    """Predictions for a batch, with additional columns."""
     reasons: Columns = {"because": because(model, batch, extras.explain)} if extras.explain else {}
     scores, fitted = as_columns(model.scores(batch)), model._fitted
     assert fitted is not None
@@ -95,9 +95,9 @@ def _of_labels(model: OnlineModel) -> list[str]:
 
 
 def progressive_columns(model: Any, target: Any, scores: Any, answers: Any) -> Columns:
-    """The answers to rows before they were learnt, and their scores.
+    """Progressive predictions, and their scores.
 
-    Without probabilities: how scores become probabilities is learnt on the way, and at hand only as it is now.
+    Without probabilities: how scores become probabilities is learned on the way, and at hand only as it is now.
     """
     if isinstance(target, Numbers):
         return _numbers(model, scores)
@@ -105,12 +105,12 @@ def progressive_columns(model: Any, target: Any, scores: Any, answers: Any) -> C
 
 
 def progressive_names(model: OnlineModel, numbers: bool) -> list[str]:
-    """The columns of the answers to rows before they were learnt."""
+    """Columns of progressive predictions."""
     return _names_of_numbers(model) if numbers else ["label", "score"]
 
 
 def bounds_of(model: Any, scores: Any) -> tuple[Any, ...]:
-    """The two bounds between which nine of ten numbers lie; none of a regressor that does not know them."""
+    """Bounds of the 90 % prediction interval; empty for a regressor without them."""
     return model.bounds(scores) if hasattr(model, "bounds") else ()
 
 
@@ -124,7 +124,7 @@ def _names_of_numbers(model: OnlineModel) -> list[str]:
 
 
 def names_of(model: OnlineModel, extras: Extras) -> list[str]:
-    """The columns of the answers."""
+    """Columns of predictions."""
     reasons = ["because"] if extras.explain else []
     if not isinstance(model._fitted.target, Numbers):  # type: ignore[union-attr]
         each = _of_labels(model) if extras.probabilities else []
@@ -140,7 +140,7 @@ def open_output(output: str, names: list[str], as_json: bool, escape: bool) -> I
 
         def write_now(part: Any) -> None:
             write(part)
-            flush()  # whoever waits for it has it
+            flush()  # for a reader that waits
 
         yield Output(form, write_now)
         write_now("")
@@ -160,7 +160,7 @@ def open_output(output: str, names: list[str], as_json: bool, escape: bool) -> I
 
 
 def check_kind(option: str, output: str, expected: str = "a file that ends in .csv, .jsonl or .parquet") -> None:
-    """Raise an error for a file that is of no kind in which answers are written."""
+    """Raise an error for a file of an unknown kind."""
     if Path(output).suffix.lower() not in (".csv", ".jsonl", ".parquet"):
         raise ParameterError(option, output, expected)
 
@@ -196,7 +196,7 @@ def csv_lines(columns: Columns, escape: bool) -> str:
 
 
 def escaped(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula; numbers are none.
+    """A cell that spreadsheets do not run as a formula; numbers are left alone.
 
     >>> [escaped(cell) for cell in ("=1+1", "-1", -1, "red")]
     ["'=1+1", '-1', -1, 'red']

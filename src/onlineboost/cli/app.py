@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 import sys
 import warnings
@@ -13,15 +12,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
-import numba
 import typer
 
-from onlineboost import __version__
 from onlineboost.cli import options as o
+from onlineboost.cli.completion import completion
 from onlineboost.cli.convert import convert
 from onlineboost.cli.datasets import datasets
 from onlineboost.cli.evaluate import evaluate
 from onlineboost.cli.inspect import inspect
+from onlineboost.cli.layout import DATA_FILES, MODELS, RESEARCH, SETUP, WIDTH, Command, Group
 from onlineboost.cli.predict import predict
 from onlineboost.cli.registered import (
     flag_of,
@@ -29,15 +28,16 @@ from onlineboost.cli.registered import (
     load_named,
     registered_options,
     with_formats,
+    with_help_all,
     with_registered,
 )
 from onlineboost.cli.reproduce import reproduce
 from onlineboost.cli.terminal import Interrupted, announce, flush, say
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
+from onlineboost.cli.version import about, say_version
 from onlineboost.cli.vw.translate import verbatim, vw
 from onlineboost.cli.warm import warm
-from onlineboost.compiled import cache
 from onlineboost.errors import (
     ConflictError,
     DataError,
@@ -57,28 +57,26 @@ WRONG_DATA, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 
 def _version(asked: bool) -> None:
     if asked:
-        say(f"onlineboost {__version__}")
-        say(f"Python {platform.python_version()}, Numba {numba.__version__}")
-        if cache.shipped_levels():
-            say(f"compiled code of this package: for {cache.shipped_levels()[0]}")
-        place = f"in {cache.cache_directory()}" if cache.cache_directory() else "not kept"
-        say(f"compiled on this machine: for {cache.processor()}, {place}")
+        say_version()
         raise typer.Exit
 
 
-def about(
-    version: Annotated[bool, o.plain("Version of onlineboost.", "--version", callback=_version, is_eager=True)] = False,
+def root(
+    version: Annotated[
+        bool, o.plain("Versions of onlineboost, Python and Numba.", "--version", "-V", callback=_version, is_eager=True)
+    ] = False,
 ) -> None:
-    """Online boosting: turns weak online learners into a strong one, in one pass over a stream of any length.
+    """Online boosting for data streams: classification and regression in one pass, with concept drift.
 
-    Exit codes: 0 success, 1 an error in the data or a file, 2 an error on the command line, 130 interrupted.
+    Help: onlineboost COMMAND --help. Exit codes: 0 success, 1 an error in the data or a file, 2 an error on the command
+    line, 130 interrupted.
     """
 
 
 def demo(
-    export: Annotated[Path | None, o.plain("CSV file to write the data to; nothing else is done.")] = None,
+    export: Annotated[Path | None, o.plain("CSV file to write the bundled data to.", metavar="FILE")] = None,
 ) -> None:
-    """Compare boosters with their learners alone, and with the default, on a bundled data set.
+    """Compare boosters and base learners on a bundled data set.
 
     Examples:
 
@@ -97,25 +95,35 @@ def demo(
     run()
 
 
+_WITHOUT_ARGUMENTS = (warm, about, demo, reproduce, datasets)
+
+
 def build(arguments: list[str]) -> typer.Typer:
     """All commands. Other packages are imported only for the algorithms, learners and formats that arguments name."""
     load_named(arguments)
     app = typer.Typer(
         name="onlineboost",
+        cls=Group,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=False,  # a command of its own: scripts that need no start of ours
         pretty_exceptions_enable=False,
-        rich_markup_mode="rich",
-        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["--help", "-h"], "max_content_width": WIDTH},
     )
-    app.callback()(about)
+    app.callback()(root)
     read_files: tuple[Callable[..., None], ...]
-    read_files = with_registered(train), with_registered(tune, lists=True), predict, evaluate, convert
-    named: tuple[Callable[..., None], ...] = (*map(with_formats, read_files), inspect, vw)
-    for command in named:
-        app.command(no_args_is_help=True)(command)
-    for plain in (datasets, reproduce, demo, warm):
-        app.command()(plain)
+    read_files = with_registered(train), with_registered(tune, lists=True), predict, evaluate
+    commands: dict[str, tuple[Callable[..., None], ...]] = {
+        MODELS: (*map(with_formats, read_files), inspect),
+        DATA_FILES: (with_formats(convert), vw),
+        SETUP: (completion, warm, about, demo),
+        RESEARCH: (reproduce, datasets),
+    }
+    for panel, some in commands.items():
+        for command in some:
+            whole = with_help_all(command) if command is not vw else command
+            alone = command in _WITHOUT_ARGUMENTS
+            app.command(cls=Command, no_args_is_help=not alone, rich_help_panel=panel)(whole)
     return app
 
 

@@ -1,4 +1,4 @@
-"""The model that the options of ``train`` ask for, and the learner that it is compared with."""
+"""The model of the options of ``train``, and its base learner."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ from onlineboost.registry import BOOSTERS
 EffortName = StrEnum("EffortName", {"LOW": "low", "NORMAL": "normal", "HIGH": "high"})
 TargetName = StrEnum("TargetName", {"AUTO": "auto", "LOG": "log", "IDENTITY": "identity"})
 TaskName = StrEnum("TaskName", {"AUTO": "auto", "BINARY": "binary", "CLASSES": "classes", "NUMBER": "number"})
+TASKS = "auto|binary|classes|number"
 _OF_CLASSES = ("algorithm", "learner", "effort", "adaptive", "class_weight", "threshold", "max_classes")
-_FIRST = 2000  # rows by which the task is found
-_MANY = 30  # different whole numbers among them that are no classes
+_FIRST = 2000  # rows that decide the task
+_MANY = 30  # different whole numbers among them; more are not classes
 
 
 def find_task(task: TaskName, files: list[str], reading: dict[str, Any], chosen: set[str]) -> str:
-    """Whether labels are two, classes or numbers: as asked, or by the first rows."""
+    """The task: as given, or by the labels of the first rows."""
     classes = {"positive", *_OF_CLASSES, *registered_options()} & chosen
     if task is not TaskName.AUTO or classes:
         return "classes" if task is TaskName.AUTO else task.value
@@ -60,10 +61,10 @@ def are_numbers(labels: set[float]) -> bool:
 def choose_regressor(
     chosen: set[str], memory: bool, seed: int, lag: int, target: Goal = "auto"
 ) -> tuple[OnlineModel, OnlineModel | None]:
-    """The model for numbers."""
+    """The model for regression."""
     for name in ("positive", *_OF_CLASSES, *registered_options()):
         if name in chosen:
-            raise ConflictError(f"{flag_of(name)} is for classes: leave it out, or take --task classes.")
+            raise ConflictError(f"{flag_of(name)} is for classification: leave it out, or use --task classes.")
     return OnlineBoostRegressor(random_state=seed, lag=lag, target=target, memory=memory), None
 
 
@@ -96,14 +97,14 @@ def choose(
 
 
 def bounded(model: OnlineModel, max_classes: int | None) -> OnlineModel:
-    """The model, with this number of classes beyond which labels are refused, if it was given."""
+    """The model with its maximum number of classes, if given."""
     if max_classes is not None and isinstance(model, OnlineClassifier):
         model.max_classes = max_classes
     return model
 
 
 def class_weights(given: list[str] | None, positive: str | None = None) -> str | dict[Any, float] | None:
-    """The parameter ``class_weight`` by the words of the command line.
+    """The parameter ``class_weight`` from the text of the option.
 
     Labels are as files give them: numbers where they look like it, but words where the positive label is named.
     """
@@ -122,7 +123,7 @@ def class_weights(given: list[str] | None, positive: str | None = None) -> str |
 
 
 def unknown_labels(model: OnlineModel) -> list[Any]:
-    """Labels with a weight of their own that no example had."""
+    """Labels with a class weight that no example had."""
     assert model._fitted is not None
     given = getattr(model, "class_weight", None)
     return [label for label in given if label not in model._fitted.target.known] if isinstance(given, dict) else []
@@ -143,7 +144,7 @@ def _chosen(
 
 
 def _check(algorithm: str, settings: list[str], chosen: set[str]) -> None:
-    """Raise an error for options that do not go together."""
+    """Raise an error for options that contradict each other."""
     if algorithm == AUTO and settings and "algorithm" in chosen:
         raise ConflictError(
             f"{settings[0]} does not apply to --algorithm auto, which chooses its learners and their settings. "

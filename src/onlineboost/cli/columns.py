@@ -24,7 +24,7 @@ _COLUMNS = 64  # numeric columns of a table; more are words of a text
 
 
 def warn_of_id_columns(page: Page) -> None:
-    """Say which columns of the first page look like ids, and how to leave them out."""
+    """Report columns of the first page that look like ids, and the option that leaves them out."""
     n = min(page.n_rows, _ROWS)
     if n < _ENOUGH:
         return
@@ -33,9 +33,9 @@ def warn_of_id_columns(page: Page) -> None:
         if names:
             drop = " ".join(f"--drop {shlex.quote(name)}" for name in names)
             if len(names) == 1:
-                news = f"column {names[0]!r} has {what}, as an id has; if it is one, leave it out"
+                news = f"column {names[0]!r} has {what}, like an id; if it is one, leave it out"
             else:
-                news = f"columns {listed(names)} have {what}, as ids have; if they are ids, leave them out"
+                news = f"columns {listed(names)} have {what}, like ids; if they are ids, leave them out"
             announce(f"onlineboost: {news}: {drop}")
 
 
@@ -94,7 +94,7 @@ def check_features(model: OnlineModel, met: NDArray[Any], rows: int) -> None:
         raise DataError("the model knows none of the features: expected data with the columns of the training data")
     if share < 0.5:
         announce(f"onlineboost: the model knows only {share:.0%} of the features of the first rows")
-    # Of tables, whose columns have few names: not of words, nor of "colour=red".
+    # For tables, whose columns have few names; not for words or "colour=red".
     numbers = {id: name for id, name in model._fitted.columns.names.items() if "=" not in name and not is_lag(name)}
     absent = [repr(name) for id, name in numbers.items() if id not in met]
     if absent and len(numbers) <= _COLUMNS:

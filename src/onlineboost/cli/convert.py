@@ -6,8 +6,6 @@ import difflib
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from onlineboost.cli import options as o
 from onlineboost.cli.terminal import Progress, announce, say_skipped
 from onlineboost.errors import ParameterError
@@ -19,10 +17,8 @@ from onlineboost.storage.atomic import check_target
 
 
 def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="Input file, or - for standard input.")],
-    target: Annotated[
-        str, typer.Argument(metavar="OUT", help="Output file; its name says the format and compression.")
-    ],
+    source: Annotated[str, o.argument("Input file, or - for standard input.", "IN")],
+    target: Annotated[str, o.argument("Output file; its ending sets format and compression.", "OUT")],
     label: o.Label = None,
     weight: o.Weight = None,
     drop: o.Drop = None,
@@ -35,15 +31,18 @@ def convert(
     quiet: o.Quiet = False,
     **given: Any,
 ) -> None:
-    """Convert examples to another format. A model trained on the result is the same.
+    """Convert examples to another file format.
 
-    A column of categories is written as features: "colour" becomes "colour=red", "colour=blue". Labels become -1 and 1.
+    A model trained on the result is the same. A column of categories becomes features, such as colour=red. Labels
+    become -1 and 1.
 
     Examples:
 
       onlineboost convert clicks.parquet clicks.vw.gz --label clicked
 
       onlineboost convert data.libsvm data.csv
+
+      onlineboost convert zips.csv zips.jsonl --categorical zip
     """
     options = o.stream_options(given, on_error)
     options |= o.schema_options(label, weight, drop, categorical, text, day_first, month_first, positive)

@@ -1,11 +1,9 @@
-"""``onlineboost datasets``: the paper's data sets, where they are on disk, and their download."""
+"""``onlineboost datasets``: the paper's data sets, their paths and download."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.terminal import announce, print_json, say, say_facts
@@ -18,13 +16,13 @@ COLUMNS = ("VW alone", "Online BBM", "AdaBoost.OL", "AdaBoost.OL.S", "OSBoost.OC
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of a set. (default: all of them)")] = None,
-    data: Annotated[Path | None, o.plain("Folder of the sets, for downloads too.")] = None,
-    download: Annotated[bool, o.plain("Download of the set from its public source.", "--download")] = False,
+    name: Annotated[str | None, o.argument("Data set. (default: all)", "NAME")] = None,
+    data: Annotated[Path | None, o.plain("Folder of the data sets, and for downloads.", metavar="FOLDER")] = None,
+    download: Annotated[bool, o.plain("Download from the public source.", "--download")] = False,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Show the paper's data sets, where they are on disk, and the paper's errors on them.
+    """Show the paper's data sets, their paths and the paper's errors.
 
     A set is the file NAME.libsvm.gz in --data, in the folder named by ONLINEBOOST_DATA, or in the user's cache.
 
@@ -67,7 +65,7 @@ def describe(dataset: Dataset, data: Path | None) -> dict[str, Any]:
 
 
 def place(dataset: Dataset, data: Path | None) -> str:
-    """Where the set is, or how to get it, in a few words."""
+    """Place of the set on disk, or a way to get it, in a few words."""
     from onlineboost.datasets.places import cache, locate
 
     path = locate(dataset, data)

@@ -28,14 +28,14 @@ def find_dates(files: list[str], reading: dict[str, Any], schema: dict[str, Any]
     )
     options = reading | schema | {"on_error": "skip", "batch_size": _FIRST, "labels": "optional"}
     with warnings.catch_warnings(), open_stream(files, **options) as stream:
-        warnings.simplefilter("ignore", ReadWarning)  # they are given when the files are learnt
+        warnings.simplefilter("ignore", ReadWarning)  # they are given when the files are learned
         page = next(iter(stream), None) if stream.has_columns else None
     for name, (order, told) in orders(page).items() if page is not None else ():
         if name in known:
             continue
         found[order] += (name,)
         other = "--month-first" if order == "day_first" else "--day-first"
-        doubt = "" if told else ", though nothing in the first rows tells"
+        doubt = "" if told else ", although the first rows do not show it"
         read = f"read with the {order.replace('_first', '')} first{doubt}"
         announce(f"onlineboost: column {name!r} has dates: {read}; {other} {shlex.quote(name)} is the other order")
     return found

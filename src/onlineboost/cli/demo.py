@@ -62,12 +62,12 @@ _LINES = 14
 
 
 def run() -> None:
-    """Train all models, and print what was seen."""
+    """Train all models, and print the comparison."""
     every = [*ALONE.values(), *BOOSTERS, DEFAULT]
     compile_first([entry.model for entry in every], quiet=False)
     X, y = load_letter()
     say(f"letter: {len(y):,} images of letters, {X.shape[1]} features, A-M against N-Z; one pass, 21 learners.")
-    say("The error is progressive: each example is predicted before it is learnt. Change: against one learner alone.")
+    say("The error is progressive: each example is predicted before it is learned. Change: against one learner alone.")
     say()
     say(f"{'':<34}{'error':>8}{'change':>10}{'2 s.e.':>9}{'examples/s':>12}")
     seen: Mistakes = {}
@@ -98,7 +98,7 @@ def run() -> None:
 
 
 def alone(entry: Entry, seen: Mistakes) -> str | None:
-    """The learner alone that a model is compared with: the best if the model has learners of all kinds."""
+    """The learner to compare a model with: the best one if the model has learners of all kinds."""
     if entry in ALONE.values():
         return None
     if entry.over:
@@ -116,7 +116,7 @@ def compare(mistakes: NDArray[np.bool_], other: NDArray[np.bool_]) -> Difference
 
 
 def sentences(seen: Mistakes) -> list[str]:
-    """What was seen: each model beside what it improves on."""
+    """Table of models, each compared with one learner alone."""
     best = min((entry.name for entry in BOOSTERS), key=lambda name: seen[name].sum())
     pairs = [(entry.name, f"{ALONE[entry.over].name} alone", ALONE[entry.over].name) for entry in BOOSTERS]
     pairs.append((f"{DEFAULT.name}, with nothing to choose,", best, best))
@@ -130,7 +130,7 @@ def _totals(mistakes: NDArray[np.bool_], other: NDArray[np.bool_]) -> NDArray[np
 
 
 def _status(text: str) -> AbstractContextManager[object]:
-    """What is done now, on a terminal only."""
+    """Current step, on a terminal only."""
     if not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console

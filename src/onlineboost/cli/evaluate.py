@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.answers import bounds_of
@@ -31,11 +30,11 @@ from onlineboost.readers import open_stream
 from onlineboost.readers.files import expand
 from onlineboost.registry import METRICS
 
-_MANY_CLASSES = 30  # of which no more are printed
+_MANY_CLASSES = 30  # printed, at most
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="Model file.")],
+    model: o.Model,
     files: o.Files,
     label: o.Label = None,
     weight: o.Weight = None,
@@ -48,13 +47,17 @@ def evaluate(
     quiet: o.Quiet = False,
     **given: Any,
 ) -> None:
-    """Test a model on examples with labels. Nothing is learnt.
+    """Test a model on labelled examples.
+
+    The model does not change.
 
     Examples:
 
       onlineboost evaluate clicks.model tomorrow.parquet
 
-      onlineboost evaluate model 'test-*.csv' --json --plot test.html
+      onlineboost evaluate clicks.model 'test-*.csv' --json --plot test.html
+
+      onlineboost evaluate fraud.model june.csv --threshold cost --cost fn=10,fp=1
     """
     if plot is not None:
         check_plot(plot)
@@ -110,7 +113,7 @@ def measure(
     new = [printable(label) for label in labels if label not in fitted.target.known]
     if new:
         some = ", ".join(new[:5]) + (", ..." if len(new) > 5 else "")
-        announce(f"onlineboost: the model has not learnt the label {some}: such examples count as mistakes")
+        announce(f"onlineboost: label {some} is unknown to the model: such examples count as errors")
     figures = {
         "examples": curve.examples,
         **{name.replace("-", "_"): value for name, value in measured.values(fitted.target.turned).items()},
@@ -131,7 +134,7 @@ def measure(
 def _measure_numbers(
     model: OnlineModel, files: list[str], options: dict[str, Any], quiet: bool
 ) -> tuple[dict[str, Any], tuple[Any, Any]]:
-    """``measure`` for numbers."""
+    """``measure`` for regression."""
     measured, curve = Measurement(metrics_of("number")), Curve()
 
     def update(page: Page, scores: Floats) -> None:
@@ -160,7 +163,7 @@ def _score(
     curve: Curve,
     update: Callable[[Page, Floats], None],
 ) -> int:
-    """Give each page and its scores to ``update``, by which the curve grows; returns how many records were skipped."""
+    """Pass each page and its scores to ``update``; returns the number of skipped records."""
     with open_stream(files, like=model, **options) as stream, Progress("testing", stream.size, quiet) as progress:
         for page in stream:
             if not curve.examples:
@@ -208,7 +211,7 @@ def _print(result: dict[str, Any]) -> None:
 
 def _cost(result: dict[str, Any], target: Any, fn: float, fp: float) -> float:
     if len(result.get("confusion", ())) != 2:
-        raise ConflictError("--cost is for two labels: leave it out for this model.")
+        raise ConflictError("--cost is for binary classification: leave it out for this model.")
     confusion = Confusion(np.array(result["confusion"]))
     return cost(confusion.turned() if target.turned else confusion, fn, fp)
 
@@ -230,11 +233,11 @@ def _print_numbers(result: dict[str, Any]) -> None:
 
 
 def _print_classes(labels: list[str], result: dict[str, Any]) -> None:
-    """How well each class is told apart, the most frequent first, and what it is most often taken for."""
+    """Recall and precision of each class, the most frequent first, and its most frequent confusion."""
     table = result["confusion"]
     order = sorted(range(len(labels)), key=lambda k: -sum(table[k]))
     width = max(8, *(len(label) + 2 for label in labels))
-    say(f"{'label':<{width}}{'examples':>10}{'recall':>9}{'precision':>11}  most often taken for")
+    say(f"{'label':<{width}}{'examples':>10}{'recall':>9}{'precision':>11}  most often confused with")
     for k in order[:_MANY_CLASSES]:
         wrong = {j: count for j, count in enumerate(table[k]) if j != k and count > 0}
         worst = max(wrong, key=wrong.__getitem__) if wrong else None

@@ -1,4 +1,4 @@
-"""What an input of a training is known by.
+"""Identity of training inputs.
 
 A file is known by its name (without the folder, so that it may move), its size and a digest. The digest covers the
 whole of a file of up to 256 KiB. Of a larger file it covers 64 blocks of 4 KiB at even distances, the first and the
@@ -26,7 +26,7 @@ _HEAD = 256  # rows
 
 
 class Input(NamedTuple):
-    """What a file or a pipe is known by."""
+    """Name, size and digest of a file or a pipe."""
 
     name: str
     size: int | None = None  # None: a pipe
@@ -41,7 +41,7 @@ def fingerprint(name: str) -> Input:
 
 
 def digest(path: str | Path, size: int) -> str:
-    """The digest of the first bytes of a file, this many."""
+    """Digest of the first bytes of a file."""
     found = hashlib.blake2b(digest_size=8)
     with open(path, "rb", buffering=0) as file:
         for k in range(_BLOCKS):
@@ -52,7 +52,7 @@ def digest(path: str | Path, size: int) -> str:
 
 
 def head_digest(page: Page, most: int = _HEAD) -> str:
-    """The digest of the first rows of an input, of its first page."""
+    """Digest of the first rows of an input."""
     batch = page.batch
     # The first label counts as -1, as in files of formats before 7.
     y = batch.y if isinstance(page.target, Numbers) else np.where(batch.y == 0, -1.0, batch.y)
@@ -65,7 +65,7 @@ def head_digest(page: Page, most: int = _HEAD) -> str:
 
 
 def has_grown(path: str, size: int, earlier: str) -> bool:
-    """Whether the file still begins with what had this size and digest, up to the end of a line."""
+    """Whether the file begins with the content of this size and digest, up to the end of a line."""
     with open(path, "rb") as file:
         start = file.read(8)
         file.seek(max(0, size - 1))

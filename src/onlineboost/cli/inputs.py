@@ -1,4 +1,4 @@
-"""Inputs of a training: which were learnt before, which have grown since, and what is left to learn."""
+"""Inputs of a training: files learned before, files that have grown, and rows left to learn."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from onlineboost.cli.terminal import announce
 from onlineboost.data.page import Page
 from onlineboost.errors import DataError, ParameterError
 
-MOST_TIMES = 10_000  # that a training learns one input
+MOST_TIMES = 10_000  # passes over one input, at most
 _SHOWN = 3
-_TRIED = 16  # earlier contents of a name that a file may have grown from
+_TRIED = 16  # earlier contents with the same name that are checked as beginnings of a file
 
 
 class Learnt(NamedTuple):
-    """An input that was learnt to its end."""
+    """An input learned to its end."""
 
     name: str
     size: int | None
@@ -28,12 +28,12 @@ class Learnt(NamedTuple):
 class Unfinished(NamedTuple):
     """What is left of a training that stopped."""
 
-    input: Input | None  # where it stopped; None: between two inputs
-    rows: int  # of this input, learnt since it was last learnt to its end
-    left: dict[Input, int]  # number of times that each input is yet to be learnt to its end
+    input: Input | None  # input at which training stopped; None: between two inputs
+    rows: int  # rows learned of this input in its unfinished pass
+    left: dict[Input, int]  # passes left, by input
     error: bool = False  # stopped by an error in the data
     head: str | None = None  # digest of the first rows of the input where it stopped
-    times: int = 0  # that this input was learnt to its end before
+    times: int = 0  # finished passes over this input
 
     def as_json(self) -> dict[str, Any]:
         left = [{**input._asdict(), "times": times} for input, times in self.left.items()]
@@ -41,10 +41,10 @@ class Unfinished(NamedTuple):
 
 
 class Inputs:
-    """The inputs named, how often each was learnt, and what is left to learn.
+    """Inputs, the passes done over each, and the passes left.
 
-    ``times`` counts how often an input was learnt to its end, ``goal`` is what that is to become. A file named c times
-    is c places with one count: place m of them (from 0) was learnt (times - m + c - 1) // c times.
+    ``times`` counts how often an input was learned to its end, ``goal`` is what that is to become. A file named c times
+    is c places with one count: place m of them (from 0) was learned (times - m + c - 1) // c times.
     """
 
     def __init__(
@@ -54,20 +54,20 @@ class Inputs:
         self.found = [fingerprint(name) for name in names]
         self.before = {Input(*one[:3]): one for one in learnt}
         self.times, self.goal = dict[Input, int](), dict[Input, int]()
-        self.skip: dict[Input, int] = {}  # rows of the next time that were learnt before
+        self.skip: dict[Input, int] = {}  # rows to skip in the next pass, by input
         self.place = {Input(*one[:3]): k for k, one in enumerate(learnt)}  # of each input in ``learnt``
-        self.pipes = {place for place, input in enumerate(self.found) if input.size is None}  # that were not read yet
-        self.input: Input | None = None  # the one that is being learnt
-        self.rows = 0  # of it
-        self.moved = False  # whether anything was learnt, or an input came to its end
+        self.pipes = {place for place, input in enumerate(self.found) if input.size is None}  # pipes not read yet
+        self.input: Input | None = None  # current input
+        self.rows = 0  # rows learned of the current input
+        self.moved = False  # whether anything was learned, or an input came to its end
         files = Counter(input for input in self.found if input.size is not None)
         self.named, met = files, Counter[Input]()
-        self.mention = []  # of each place, among those of the same file
+        self.mention = []  # ordinal of each place among places of the same file
         for input in self.found:
             self.mention.append(met[input])
             met[input] += 1
-        self.head: str | None = None  # digest of the first rows of the input met last
-        self.dropped = self.mended = False  # the input where it stopped: by --again; changed after an error
+        self.head: str | None = None  # digest of the first rows of the latest input
+        self.dropped = self.mended = False  # unfinished input: dropped by --again; corrected after an error
         self.first = self._stopped_at()
         self.changed = [input for input in files if input not in self.place and not self._knows_beginning(input)]
         for input in files:
@@ -75,14 +75,14 @@ class Inputs:
             self.goal[input] = self._goal_of_stopped(input)
         left = any(goal > self.times[input] + (input in self.skip) for input, goal in self.goal.items())
         before = None if stopped is None else stopped.input
-        self.waits = before is not None and before.size is None  # whether the stream where it stopped was not met
+        self.waits = before is not None and before.size is None  # whether the unfinished stream has not come yet
         if stopped is not None and self.waits and self.pipes:
             self.waits = not again
             what = "--again: not continuing" if again else "continuing"
             announce(f"onlineboost: {what} after row {stopped.rows:,} of the stream")
         if again and not self.dropped and (self.first is not None or left):
             announce(
-                "onlineboost: --again: the interrupted training is finished first; then --again learns the files anew"
+                "onlineboost: --again: finishing the interrupted training first; repeat the command to train again"
             )
             self.again = again = False
         for input, mentions in files.items():
@@ -100,7 +100,7 @@ class Inputs:
             announce(f"onlineboost: continuing the interrupted training{times}")
 
     def _stopped_at(self) -> Input | None:
-        """The file where the training stopped, as it is now; None if it is not named, or was a pipe."""
+        """The unfinished file as it is now; None if it is not among the files, or was a pipe."""
         stopped = self.stopped
         if stopped is None or stopped.input is None or stopped.input.size is None:
             return None
@@ -108,7 +108,7 @@ class Inputs:
         name, now, changed = self._look_for(old)
         if now is None:
             announce(
-                f"onlineboost: the model had stopped at {where} of {old.name}, which is not named now: not continued"
+                f"onlineboost: training had stopped at {where} of {old.name}, not among the files now: not continued"
             )
             return None
         if changed and self.again:
@@ -116,7 +116,7 @@ class Inputs:
             return None
         if changed and not stopped.error:
             raise DataError(
-                f"{name}: has changed since the training stopped at {where}: restore it, or --again learns all its rows"
+                f"{name}: has changed since training stopped at {where}: restore it, or learn all its rows with --again"
             )
         if now != old and old in self.place:
             self.place[now] = self.place.pop(old)
@@ -127,12 +127,12 @@ class Inputs:
         self.times[now] = times
         goal = -(-(times + stopped.left.get(old, 1)) // mentions)
         number = f", pass {times // mentions + 1:,} of {goal:,}" if goal > 1 else ""
-        mended = ", with a changed file: its rows up to there are taken to be the same" if changed else ""
+        mended = ", with a changed file: earlier rows are assumed to be the same" if changed else ""
         announce(f"onlineboost: continuing after {where} of {old.name}{number}{mended}")
         return now
 
     def _look_for(self, old: Input) -> tuple[str, Input | None, bool]:
-        """The file that is this one, or has grown from it, or else has its name; and whether it has changed."""
+        """Match a file by digest, then by prefix, then by name; and whether it has changed."""
         if old in self.named:
             return self.names[self.found.index(old)], old, False
         same = [(self.names[k], input) for k, input in enumerate(self.found) if input.name == old.name]
@@ -143,7 +143,7 @@ class Inputs:
         return (*same[0], True) if same else ("", None, False)
 
     def _knows_beginning(self, input: Input) -> bool:
-        """Whether a file has grown since it was learnt, which is then taken for its beginning."""
+        """Whether the beginning of a file was learned as an earlier, shorter file."""
         if input in self.times or input.size is None:
             return True
         name = self.names[self.found.index(input)]
@@ -157,7 +157,7 @@ class Inputs:
         return False
 
     def _goal_of_stopped(self, input: Input) -> int:
-        """How often the interrupted training was to learn a file, found by its content, else by its name."""
+        """Number of passes that an interrupted training had planned for a file, by content, else by name."""
         if self.stopped is None:
             return 0
         times, left, old = self.times[input], self.stopped.left, self.stopped.input
@@ -171,7 +171,7 @@ class Inputs:
         return 0
 
     def _places(self) -> dict[int, tuple[int, int]]:
-        """The places that are left: how often the file was learnt there, and is to be."""
+        """Places with passes left: passes done and planned."""
         left = {}
         for place, input in enumerate(self.found):
             if place in self.pipes:
@@ -185,11 +185,11 @@ class Inputs:
 
     @property
     def are_new(self) -> bool:
-        """Whether all rows of all files are to be learnt; of pipes that is known when they are met."""
+        """Whether all rows of all files are to be learned; pipes are known only when read."""
         return not any(self.skip.values()) and len(self._places()) == len(self.names)
 
     def round(self) -> tuple[int, list[int]]:
-        """The places to read next, and how often they were learnt: first where the training stopped."""
+        """Places to read next and their number of passes done; the unfinished input comes first."""
         left = {place: have for place, (have, _) in self._places().items()}
         if not left:
             return 0, []
@@ -202,14 +202,14 @@ class Inputs:
         return least, [place for place, have in left.items() if have == least]
 
     def meet(self, place: int, page: Page) -> int:
-        """The number of rows to skip, by the first page of an input."""
+        """Number of rows to skip, by the first page of an input."""
         input, pipe = self.found[place], place in self.pipes
         stopped, self.head = self.stopped, head_digest(page)
         if self.mended and stopped is not None and input == self.first:
             self.mended = False
             if head_digest(page, stopped.rows) != stopped.head:
-                rows = f"its first rows are not those of the {stopped.rows:,} that were learnt before the error"
-                raise DataError(f"{self.names[place]}: {rows}: restore it, or --again learns all its rows")
+                rows = f"its first rows differ from the {stopped.rows:,} rows learned before the error"
+                raise DataError(f"{self.names[place]}: {rows}: restore it, or learn all its rows with --again")
         if pipe or self.waits:
             head = Input(PIPE, None, self.head)
             waits, self.waits = self.waits, False
@@ -220,9 +220,8 @@ class Inputs:
             if same and stopped is not None:
                 self.skip[input] = stopped.rows
                 if not pipe:
-                    announce(
-                        f"onlineboost: continuing after row {stopped.rows:,}: {self.names[place]} begins as the stream"
-                    )
+                    where = f"continuing after row {stopped.rows:,}"
+                    announce(f"onlineboost: {where}: {self.names[place]} begins like the stream")
             elif waits and stopped is not None:
                 announce(
                     f"onlineboost: the model had stopped at row {stopped.rows:,} of another stream: learning all rows"
@@ -232,26 +231,28 @@ class Inputs:
     def _know_pipe(self, place: int, told: bool) -> None:
         input, earlier = self.found[place], self.before.get(self.found[place])
         now = self.learnt[self.place[input]].times if input in self.place else 0
-        stopped = self.stopped  # before the rows that were learnt earlier: it learnt them again
+        stopped = self.stopped  # before rows learned earlier: they were learned again
         again = stopped is not None and stopped.input == input and earlier is not None and stopped.rows < earlier.rows
         if earlier is not None and not again and not self.again:
             self.skip[input], now = earlier.rows, now - 1
             if told:
-                rows = f"its first {earlier.rows:,} rows were learnt before: skipped"
+                rows = f"first {earlier.rows:,} rows were learned before: skipped"
                 announce(f"onlineboost: {_shown(self.names[place])}: {rows}")
         self.times[input], self.goal[input] = now, now + 1
 
     def learn(self, place: int, rows: int) -> None:
-        """Rows up to this one were learnt."""
+        """Rows up to this one were learned."""
         self.input, self.rows, self.moved = self.found[place], rows, True
 
     def finish(self, place: int, rows: int) -> None:
-        """An input came to its end."""
+        """Note the end of an input."""
         input, skip = self.found[place], self.skip.pop(self.found[place], 0)
         self.pipes.discard(place)
         if rows < skip:
-            ends = f"{_shown(self.names[place])}: ends after {rows:,} rows, but {skip:,} of it were learnt before"
-            raise DataError(f"{ends}: restore it" + ("" if input == self.first else ", or --again learns all its rows"))
+            ends = f"{_shown(self.names[place])}: ends after {rows:,} rows, but {skip:,} were learned before"
+            raise DataError(
+                f"{ends}: restore it" + ("" if input == self.first else ", or learn all its rows with --again")
+            )
         if input.digest is None:  # an empty pipe
             return
         self.times[input] += 1
@@ -272,24 +273,24 @@ class Inputs:
         return Unfinished(self.input, self.rows, left, error, self.head, self.times[self.input])
 
     def announce(self) -> None:
-        """Say which files are not learnt from their beginning, or have changed."""
+        """Report files that are skipped in part or whole, or have changed."""
         left = self._places()
         skipped = [place for place in range(len(self.names)) if place not in left]
         for place in skipped if len(skipped) <= _SHOWN else ():
             rows = self.learnt[self.place[self.found[place]]].rows
-            announce(f"onlineboost: {self.names[place]}: all {rows:,} rows were learnt before: skipped")
+            announce(f"onlineboost: {self.names[place]}: all {rows:,} rows were learned before: skipped")
         if len(skipped) > _SHOWN:
-            announce(f"onlineboost: {len(skipped):,} of {len(self.names):,} files were learnt before: skipped")
+            announce(f"onlineboost: {len(skipped):,} of {len(self.names):,} files were learned before: skipped")
         for input, skip in self.skip.items():
             if skip and input != self.first:
                 name = self.names[self.found.index(input)]
-                announce(f"onlineboost: {name}: grown since {skip:,} rows were learnt: continuing after them")
+                announce(f"onlineboost: {name}: grown since {skip:,} rows were learned: continuing after them")
         rows_of = {one.name: self.learnt[k].rows for one, k in self.place.items() if one not in self.named}
         for input in [input for input in self.changed if input.name in rows_of][:_SHOWN]:
             name, rows = self.names[self.found.index(input)], rows_of[input.name]
-            announce(f"onlineboost: {name} has changed since {rows:,} rows of it were learnt: learning all its rows")
+            announce(f"onlineboost: {name} has changed since {rows:,} of its rows were learned: learning all rows")
         if not left:
-            announce("onlineboost: nothing to learn: --again learns these files once more")
+            announce("onlineboost: nothing to learn: use --again to train again on these files")
 
 
 def _shown(name: str) -> str:

@@ -6,8 +6,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from onlineboost.cli import options as o
 from onlineboost.cli.notes import Notes, load
 from onlineboost.cli.schema_file import write_schema
@@ -22,16 +20,18 @@ from onlineboost.storage.pictures import check_picture, draw_bars
 
 
 def inspect(
-    model: Annotated[Path, typer.Argument(help="Model file.")],
+    model: o.Model,
     top: Annotated[int, o.plain("Number of strongest features to show.", min=0)] = 20,
-    plot: Annotated[Path | None, o.plain("File for a picture of the strongest features (.png, .svg or .pdf).")] = None,
+    plot: Annotated[
+        Path | None, o.plain("Plot of the strongest features (.png, .svg or .pdf).", metavar="FILE")
+    ] = None,
     schema: Annotated[
         Path | None,
-        o.plain("File to write instead: how columns are read, as JSON for train --schema; - prints it."),
+        o.plain("Column roles to write as JSON, for train --schema; - prints them.", metavar="FILE"),
     ] = None,
     json_output: o.Json = False,
 ) -> None:
-    """Show the strongest features, the algorithm and its settings, and what each weak learner or part is worth.
+    """Show settings, strongest features and ensemble members.
 
     Examples:
 
@@ -46,7 +46,7 @@ def inspect(
     if schema is not None:
         if plot is not None or json_output:
             other = "--plot" if plot is not None else "--json"
-            raise ConflictError(f"--schema writes nothing else: leave out {other}.")
+            raise ConflictError(f"--schema cannot be combined with {other}: leave out one.")
         loaded = load(model)
         columns = loaded.fitted.columns
         write_schema(schema, columns, kinds(columns, loaded.model.n_seen_), model)
@@ -90,9 +90,9 @@ def describe(path: Path, top: int) -> dict[str, Any]:
         given = columns.schema._asdict().items()
         facts["reading"] = {name: value for name, value in given if value is not False and value not in (None, ())}
     facts["columns"] = {name: kind._asdict() for name, kind in kinds(columns, model.n_seen_).items()}
-    if hasattr(model, "alarms_"):  # ensembles, and models that start over
+    if hasattr(model, "alarms_"):  # ensembles, and models with drift detection
         facts["alarms"] = [alarm._asdict() for alarm in model.alarms_]
-    with suppress(ModelFileError):  # notes that somebody else made
+    with suppress(ModelFileError):  # notes of another program
         notes = Notes.from_json(path, loaded.notes)
         if notes.counts.curve.weight:
             facts["progressive_error"] = notes.counts.curve.error
@@ -109,8 +109,8 @@ def _plain(value: Any) -> Any:
 
 
 def _parts(model: Ensemble) -> list[dict[str, Any]]:
-    """What each part of an ensemble is worth, by its report."""
-    report = Ensemble.report(model)  # that of ``Adaptive`` is of the booster in it
+    """Weights and gains of the members of an ensemble, from its report."""
+    report = Ensemble.report(model)  # the report of ``Adaptive`` is that of its booster
     names = [brief(part) for part in model._parts()]
     awake = len(names) - model.n_paused_
     found = [{"name": name, "resting": k >= awake} for k, name in enumerate(names)]
@@ -121,7 +121,7 @@ def _parts(model: Ensemble) -> list[dict[str, Any]]:
 
 
 def _print(facts: dict[str, Any]) -> None:
-    say(f"{facts['algorithm']}, {facts['examples']:,} examples learnt")
+    say(f"{facts['algorithm']}, {facts['examples']:,} examples learned")
     if facts["strongest"]:
         say()
         say(f"strongest features: {facts['strength']}")
@@ -138,7 +138,7 @@ def _print(facts: dict[str, Any]) -> None:
     lines.append(("features", f"{facts['features']:,}"))
     lines += columns_lines(facts["columns"])
     if "rows_kept" in facts:
-        lines.append(("rows", f"the last {facts['rows_kept']:,} are kept, as bins (train --no-memory keeps none)"))
+        lines.append(("rows", f"the last {facts['rows_kept']:,} are kept, binned (train --no-memory keeps none)"))
     if facts.get("alarms"):
         lines.append(
             ("alarms", f"{len(facts['alarms']):,}, the last after {facts['alarms'][-1]['example']:,} examples")
@@ -156,19 +156,19 @@ def _print(facts: dict[str, Any]) -> None:
     if "parts" in facts:
         _print_parts(facts["parts"])
     elif facts["labels"]:
-        say("edge of each weak learner (0: guessing, 1: always right), by its weights")
+        say("edge of each weak learner, on weighted examples (0: guessing, 1: always right)")
         for i, edge in enumerate(facts["edges"], 1):
             say(f"{i:>6} {edge:>8.4f} {'#' * round(40 * max(edge, 0))}")
 
 
 def _print_parts(parts: list[dict[str, Any]]) -> None:
     if "earns" not in parts[0]:
-        say("parts (weight: in the stack)")
+        say("ensemble members (weight: in the stack)")
         for part in parts:
             say(f"{part['weight']:>+8.3f}  {part['name']}")
         return
-    say("parts (earns: how far it moves the log odds towards the right label, on average lately)")
-    say(f"{'error alone':>12} {'weight':>8} {'earns':>8}  part")
+    say("ensemble members (gain: recent mean shift of the log odds towards the right label)")
+    say(f"{'error alone':>12} {'weight':>8} {'gain':>8}  member")
     for part in parts:
-        name = f"{part['name']} (rests)" if part["resting"] else part["name"]
+        name = f"{part['name']} (paused)" if part["resting"] else part["name"]
         say(f"{part['error_alone']:>12.4f} {part['weight']:>+8.3f} {part['earns']:>+8.3f}  {name}")

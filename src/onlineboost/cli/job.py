@@ -34,8 +34,8 @@ from onlineboost.storage.atomic import check_target, fingerprint
 
 
 def _learnt_before() -> ConflictError:
-    rows = "rows of these files were learnt before, and have no answers now"
-    return ConflictError(f"--predictions: {rows}: name new files only, or learn all rows with --again.")
+    rows = "some rows were learned before and have no progressive prediction"
+    return ConflictError(f"--predictions: {rows}: use new files only, or learn all rows with --again.")
 
 
 class Job:
@@ -58,18 +58,18 @@ class Job:
         self.predictions = predictions
         self.answers: Callable[[Training, Page], object] = lambda training, page: None
         self.output = output or resumed
-        self.found = fingerprint(self.output) if self.output is not None else None  # before it is read, or last saved
-        self.replaced = False  # what another process has saved
+        self.found = fingerprint(self.output) if self.output is not None else None  # before reading; last saved
+        self.replaced = False  # whether another process has saved there
         self.resumed, self.passes, self.every, self.quiet = resumed, passes, every, quiet
         self.interrupted = self.waiting = self.learning = self.failed = False
-        self.seconds = self.waited = 0.0  # of the work; for the compiler
+        self.seconds = self.waited = 0.0  # time of the work; time spent waiting for the compiler
         self.skipped = 0
         self.first_error: float | None = None
         self.learnt = 0
         self.finished = False
-        self.read: set[int] = set()  # places among the inputs
-        self.text: frozenset[str] = frozenset()  # columns that are known to be text
-        self.look_alikes: LookAlikes | None = None  # of a table that no model has learnt
+        self.read: set[int] = set()  # places of inputs
+        self.text: frozenset[str] = frozenset()  # known text columns
+        self.look_alikes: LookAlikes | None = None  # for a new table
 
     def check(self, plot: Path | None, files: list[str], holdout: list[str]) -> None:
         """Raise an error if the outputs could not be written or the files not be read, before the work begins."""
@@ -84,9 +84,7 @@ class Job:
             check_target("--predictions", self.predictions, [*expand(files), *map(str, filter(None, [self.output]))])
             check_kind("--predictions", str(self.predictions))
             if self.passes > 1:
-                raise ConflictError(
-                    "--predictions has the answer to each example before it is learnt: leave out --passes."
-                )
+                raise ConflictError("--predictions are made before learning, in one pass: leave out --passes.")
         if self.every is not None and self.output is None:
             raise ConflictError("--checkpoint-every needs --output MODEL, where checkpoints are saved.")
         if holdout:
@@ -103,7 +101,7 @@ class Job:
         notes: Notes,
         again: bool,
     ) -> None:
-        """Learn what the model has not learnt of the files, and save it."""
+        """Learn the new rows of the files, and save the model."""
         names = expand(files)
         self.lines, self.notes = Lines(training, self.quiet), notes
         if training.model._fitted is not None and training.model._fitted.columns.text is not None:
@@ -115,7 +113,7 @@ class Job:
         if self.passes > 1:
             announce(
                 f"onlineboost: {self.passes:,} passes: only the error of the first is progressive. Later passes score "
-                "examples that the model has learnt; for its error on others, name a file with --holdout"
+                "examples that the model has learned; use --holdout FILE for the error on new examples"
             )
         self.passes = self.inputs.passes
         if self.predictions is not None and not self.inputs.are_new:
@@ -149,13 +147,13 @@ class Job:
             if training.model._fitted is None:
                 if self.interrupted:
                     raise Interrupted
-                raise DataError(f"{', '.join(names)}: no examples, nothing was learnt")
+                raise DataError(f"{', '.join(names)}: no examples, so nothing was learned")
             if self.output is not None and changes:
                 self._save(training)
 
     @contextmanager
     def _open_answers(self, training: Training, schema: dict[str, Any]) -> Iterator[None]:
-        """Have answers to examples, before they are learnt, written to a file, which is there at the end."""
+        """Write progressive predictions to a file that appears when it is complete."""
         if self.predictions is None:
             yield
             return
@@ -169,7 +167,7 @@ class Job:
             yield
 
     def _await_code(self, progress: Progress) -> None:
-        """Wait until all that the models need is compiled. An interrupt ends it, since nothing was learnt yet."""
+        """Wait for compiled code; an interrupt ends the wait, since nothing was learned yet."""
         if not self.code.pending:
             return
         began = time.perf_counter()
@@ -180,9 +178,9 @@ class Job:
         self.waited += time.perf_counter() - began
 
     def _round(self, training: Training, number: int, places: list[int], options: dict[str, Any]) -> None:
-        """Learn some of the inputs, all of them for this time."""
+        """Learn one pass over some inputs."""
         what = "training" if self.passes == 1 else f"pass {number} of {self.passes}"
-        rows, skip = dict[int, int](), 0  # of each place; at the beginning of this one
+        rows, skip = dict[int, int](), 0  # rows by place; rows to skip in this one
         self.ended = 0  # places
         self.waiting = True  # opening a pipe may block
         with (
@@ -233,7 +231,7 @@ class Job:
             self.first_error = training.curve.error
 
     def _say_text(self, training: Training) -> None:
-        """Say which columns were found to be text."""
+        """Report columns that are read as text."""
         found = training.model._fitted.columns.text  # type: ignore[union-attr]
         for name in sorted(found.columns - self.text) if found is not None else ():
             self.text |= {name}
@@ -241,7 +239,7 @@ class Job:
             announce(f"onlineboost: column {name!r} is text: its words are features; {read}")
 
     def _end(self, places: list[int], rows: dict[int, int]) -> None:
-        """Note that these were read to their end."""
+        """Note the end of these inputs."""
         for place in places[self.ended :]:
             self.ended += 1
             self.inputs.finish(place, rows.get(place, 0))
@@ -265,7 +263,7 @@ class Job:
         Others may come twice: a closed terminal sends several.
         """
         if self.interrupted and kind == signal.SIGINT:
-            os.write(2, b"onlineboost: stopped immediately: what was learnt since the last save is lost\n")
+            os.write(2, b"onlineboost: stopped immediately: changes since the last save are lost\n")
             os._exit(130)  # no exception can be raised within compiled code
         self.interrupted = True
         if self.waiting:
@@ -273,19 +271,19 @@ class Job:
             raise Interrupted
 
     def _checkpoint(self, training: Training, progress: Progress) -> None:
-        """Save, or say that it was not possible: the next checkpoint may be."""
+        """Save; if that fails, warn and continue."""
         try:
             self._save(training)
         except OSError as problem:
             progress.line(f"onlineboost: checkpoint not saved: {problem.strerror or problem}")
 
     def _keep(self, training: Training, problem: Exception) -> None:
-        """Save what was learnt before an error, so that a run with a mended input continues there."""
+        """Save the rows learned before an error, so that training continues there with a corrected input."""
         whole = not self.learning or isinstance(problem, DataError)  # such an error comes before anything changes
         if not self.inputs.moved or training.model._fitted is None or not whole:
             return
         self.failed = True
-        learnt = f"onlineboost: {training.model.n_seen_:,} examples were learnt before the error"
+        learnt = f"onlineboost: {training.model.n_seen_:,} examples were learned before the error"
         if self.output is None:
             announce(f"{learnt}: not saved (no -o MODEL)")
             return
@@ -294,7 +292,7 @@ class Job:
         except OSError as second:
             announce(f"{learnt}: not saved: {second}")
         else:
-            announce(f"{learnt}: saved to {self.output}; mend the input, then continue with --resume {self.output}")
+            announce(f"{learnt}: saved to {self.output}; correct the input, then continue with --resume {self.output}")
 
     def _save(self, training: Training) -> None:
         assert self.output is not None
@@ -307,11 +305,11 @@ class Job:
         self.found = fingerprint(self.output)
 
     def _look_for_others(self, output: Path) -> None:
-        """Say, once, that another process has saved its model in the same file since this one did, or began."""
+        """Warn, once, that another process has saved its model in the same file."""
         if not self.replaced and fingerprint(output) not in (None, self.found):
             self.replaced = True
             news = f"another process has changed {output} during this training"
-            announce(f"onlineboost: {news}: its model is replaced by that of this one; give each its own -o MODEL")
+            announce(f"onlineboost: {news}: its model is replaced by this one; give each training its own -o MODEL")
 
     def summary(self, training: Training) -> dict[str, Any]:
         curve, base = training.curve, training.base_curve

@@ -1,4 +1,4 @@
-"""Columns that look like one thing and are read as another: codes that are numbers, words among numbers or dates.
+"""Columns that may be misread: numeric codes, words among numbers or dates.
 
 | column | what tells |
 | --- | --- |
@@ -24,7 +24,7 @@ from onlineboost.data.page import Page
 from onlineboost.errors import listed
 
 _ROWS, _ENOUGH = 2000, 100  # rows looked at; fewer are not enough
-_MOST = 5  # columns that are said one by one
+_MOST = 5  # columns reported one by one
 _MANY = 30  # different values of codes
 _EXACT = 1 << 24  # whole numbers up to here are float32
 _ROUND, _USUAL = 0.4, 0.2  # shares of numbers: that end in 0 or 5, of one value; codes have fewer
@@ -81,7 +81,7 @@ class LookAlikes:
                 self.dates.append(name)
 
     def say(self, columns: Columns) -> None:
-        """Say which columns may be another thing, with the words that were learnt of them, and the flag."""
+        """Report columns that may be misread, with their words and the option that changes it."""
         if self.codes:
             what = f"columns {listed(self.codes)} have" if len(self.codes) > 1 else f"column {self.codes[0]!r} has"
             flags = " ".join(f"--categorical {shlex.quote(name)}" for name in self.codes)
@@ -121,7 +121,7 @@ def are_codes(name: str, values: NDArray[Any]) -> bool:
 
 
 def words_of(columns: Columns, names: set[str]) -> dict[str, list[str]]:
-    """The words that were learnt of these columns, of those that have any."""
+    """Words learned from these columns, by column."""
     found: dict[str, list[str]] = {}
     for feature in columns.names.values() if names else ():
         column = column_of(feature, names)

@@ -1,4 +1,4 @@
-"""Model files of ``train``, and their notes: error curves, where it stopped, which inputs were learnt."""
+"""Model files of ``train``, and their notes: error curves, unfinished input, inputs learned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MANY = 1 << 62
 
 @dataclass
 class Notes:
-    """What ``onlineboost train`` keeps beside the model."""
+    """Facts that ``onlineboost train`` saves with the model."""
 
     counts: Counts = field(default_factory=Counts)
     unfinished: Unfinished | None = None  # None: the training came to its end
@@ -47,7 +47,7 @@ class Notes:
 
     @classmethod
     def from_json(cls, path: Path, facts: Any) -> Notes:
-        """The notes of a model file, whoever wrote them; a model saved in Python has none."""
+        """Notes of a model file, checked; a model saved in Python has none."""
         if facts is None:
             return cls()
         try:
@@ -64,7 +64,7 @@ class Notes:
             learnt = [_learnt(one) for one in _items(facts.get("learnt", []))]
             return cls(counts, _unfinished(facts.get("unfinished")), learnt)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
-            expected = "not those of a training: expected a file of onlineboost train, or a model saved without notes"
+            expected = "not written by onlineboost train: expected its model file, or a model saved in Python"
             raise ModelFileError(path, "notes", expected) from problem
 
 
@@ -84,12 +84,12 @@ def load(path: Path) -> Loaded:
 
 
 def threshold_of(path: Path, facts: Any) -> Threshold | None:
-    """What a training has counted for thresholds; None if the notes are not those of one, or have none of it."""
+    """Counts for thresholds, by training; None if the notes have none."""
     given = facts.get("threshold") if isinstance(facts, dict) else None
     try:
         return _optional(Threshold.from_json, given)  # type: ignore[no-any-return]
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
-        raise ModelFileError(path, "notes", "a threshold that onlineboost train did not write") from problem
+        raise ModelFileError(path, "notes", "a threshold not written by onlineboost train") from problem
 
 
 def _whole(value: Any, least: int = 0, most: int = _MANY) -> int:

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from onlineboost.cli.registered import BOOSTING, DATA, format_options, parsed
+from onlineboost.cli import layout
+from onlineboost.cli.registered import format_options, parsed
 
 OnError = StrEnum("OnError", {"RAISE": "raise", "SKIP": "skip"})
 OtherColumns = StrEnum("OtherColumns", {"STRICT": "strict", "WARN": "warn"})
@@ -19,59 +20,68 @@ EngineName = StrEnum("EngineName", {"THREADS": "threads", "RAY": "ray"})
 def _panel(title: str | None) -> Callable[..., Any]:
     """Options under this title of the help: their help, and their names if not that of the parameter."""
 
-    def option(help: str, *names: str, **more: Any) -> Any:
-        return typer.Option(*names, help=help, rich_help_panel=title, **more)
+    def option(help: str, *names: str, metavar: str = "N", **more: Any) -> Any:
+        return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=title, **more)
 
     return option
 
 
-plain, data, boosting, run, output = map(_panel, (None, DATA, BOOSTING, "Run", "Output"))
-Files = Annotated[list[str], typer.Argument(help="Files, patterns such as 'day-*.csv.gz', or - for standard input.")]
-Label = Annotated[str | None, data("Column of the label, by name or position. (default: label)", "--label", "-l")]
-Weight = Annotated[str | None, data("Column of importance weights.")]
-Drop = Annotated[list[str] | None, data("Column to leave out (can be repeated).")]
-Categorical = Annotated[
-    list[str] | None, data("Column whose numbers or texts are categories, such as a zip code (can be repeated).")
+plain, labels, data, model = map(_panel, (None, layout.LABELS, layout.DATA, layout.MODEL))
+training, resources, output = map(_panel, (layout.TRAINING, layout.RESOURCES, layout.OUTPUT))
+
+
+def argument(help: str, metavar: str) -> Any:
+    return typer.Argument(help=help, metavar=metavar)
+
+
+Files = Annotated[list[str], argument("Files, patterns such as 'day-*.csv.gz', or - for standard input.", "FILES...")]
+FilesOrConfig = Annotated[
+    list[str] | None, argument("Files, patterns such as 'day-*.csv.gz', or - for standard input.", "FILES...")
 ]
-Text = Annotated[
-    list[str] | None,
-    data("Column whose words are features (can be repeated). (default: found by their cells)"),
+Model = Annotated[Path, argument("Model file.", "MODEL")]
+Label = Annotated[
+    str | None, labels("Label column, by name or position. (default: label)", "--label", "-l", metavar="COLUMN")
 ]
-DayFirst = Annotated[
-    list[str] | None,
-    data("Column of dates such as 25/12/2023 (can be repeated). (default: by the first examples of files)"),
-]
-MonthFirst = Annotated[list[str] | None, data("Column of dates such as 12/25/2023 (can be repeated).")]
 Positive = Annotated[
     str | None,
-    data(
-        "Positive label; all others are negative. (default: the larger of two labels; 1, true, yes against 0, "
-        "false, no)"
+    labels(
+        "Positive label; all others are negative. (default: the larger of two labels, or 1, true, yes)", metavar="LABEL"
     ),
-]
-SchemaOption = Annotated[
-    Path | None, data("File with the roles of columns, as inspect --schema writes it; flags add to it.", "--schema")
-]
-OnErrorOption = Annotated[
-    OnError, data("Handling of rows that cannot be read: raise an error, or skip and count them.")
-]
-Columns = Annotated[OtherColumns, data("Columns that are not those of the training: an error, or a warning.")]
-Engine = Annotated[EngineName, run("Engine: threads of this process, or Ray.")]
-Address = Annotated[str | None, run("Address of a Ray cluster. (default: one on this machine)")]
-Jobs = Annotated[
-    int | None, run("Number of threads; the result is the same. (default: one per core)", "--jobs", "-j", min=1)
 ]
 MaxClasses = Annotated[
     int | None,
-    data(
-        "Number of different labels beyond which they are refused: ids and numbers are no classes. (default: 100)",
-        min=2,
-        max=1000,
-    ),
+    labels("Maximum number of classes; one more is an error. (default: 100)", min=2, max=1000),
 ]
-Json = Annotated[bool, output("JSON output.", "--json")]
+Weight = Annotated[str | None, data("Column of example weights.", metavar="COLUMN")]
+Drop = Annotated[list[str] | None, data("Column to ignore (repeatable).", metavar="COLUMN")]
+Categorical = Annotated[
+    list[str] | None, data("Column of categories, such as zip codes (repeatable).", metavar="COLUMN")
+]
+Text = Annotated[
+    list[str] | None,
+    data("Text column, whose words are features (repeatable). (default: detected)", metavar="COLUMN"),
+]
+DayFirst = Annotated[
+    list[str] | None,
+    data("Column of dates such as 25/12/2023 (repeatable). (default: detected)", metavar="COLUMN"),
+]
+MonthFirst = Annotated[
+    list[str] | None,
+    data("Column of dates such as 12/25/2023 (repeatable). (default: detected)", metavar="COLUMN"),
+]
+SchemaOption = Annotated[
+    Path | None, data("Column roles, in a file written by inspect --schema.", "--schema", metavar="FILE")
+]
+OnErrorOption = Annotated[
+    OnError, data("Unreadable rows: raise an error, or skip and count them.", metavar="raise|skip")
+]
+Columns = Annotated[OtherColumns, data("Unknown or missing columns: an error, or a warning.", metavar="strict|warn")]
+Engine = Annotated[EngineName, resources("Execution in threads of this process, or on Ray.", metavar="threads|ray")]
+Address = Annotated[str | None, resources("Address of a Ray cluster. (default: one on this machine)", metavar="URL")]
+Jobs = Annotated[int | None, resources("Number of threads or workers. (default: one per core)", "--jobs", "-j", min=1)]
+Json = Annotated[bool, output("Result as JSON.", "--json")]
 Quiet = Annotated[bool, output("No progress output.", "--quiet", "-q")]
-Plot = Annotated[Path | None, output("Plot of error curves and the learners' edges: a .png, .svg or .html file.")]
+Plot = Annotated[Path | None, output("Plot of error curves and learner edges (.png, .svg or .html).", metavar="FILE")]
 
 
 def stream_options(given: dict[str, Any], on_error: OnError = OnError.RAISE) -> dict[str, Any]:

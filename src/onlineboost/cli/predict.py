@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.answers import Columns, Extras, answers, columns_of, names_of, open_output, with_gaps
@@ -32,33 +31,37 @@ EngineName = StrEnum("EngineName", {"RAY": "ray"})
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="Model file.")],
+    model: o.Model,
     files: o.Files,
     output: Annotated[
-        str, o.plain("Output file (.csv, .jsonl or .parquet), or - for standard output.", "--output", "-o")
+        str,
+        o.output("Output file (.csv, .jsonl or .parquet), or - for standard output.", "--output", "-o", metavar="FILE"),
     ] = "-",
     label: o.Label = None,
     columns: o.Columns = o.OtherColumns.STRICT,
     on_error: Annotated[
-        o.OnError, o.data("Handling of rows that cannot be read: raise an error, or skip: an empty answer for each.")
+        o.OnError,
+        o.data("Unreadable rows: raise an error, or skip, with an empty prediction.", metavar="raise|skip"),
     ] = o.OnError.RAISE,
     threshold: ThresholdOption = None,
     cost: CostOption = None,
-    engine: Annotated[EngineName | None, o.run("Engine: Ray, for parallel scoring. (default: this process)")] = None,
-    address: o.Address = None,
-    jobs: Annotated[int | None, o.run("Number of workers. (default: one per core)", "--jobs", "-j", min=1)] = None,
-    explain: Annotated[int, o.output("Number of strongest features per answer, in a column 'because'.", min=0)] = 0,
-    keep: Annotated[
-        list[str] | None, o.output("Columns of the input to copy into the answers, comma-separated.")
+    engine: Annotated[
+        EngineName | None, o.resources("Parallel prediction on Ray. (default: this process)", metavar="ray")
     ] = None,
-    row_numbers: Annotated[bool, o.output("Column row before the answers: 1, 2, 3, ...", "--row-numbers")] = False,
+    address: o.Address = None,
+    jobs: o.Jobs = None,
+    explain: Annotated[int, o.output("Number of strongest features to list in a column 'because'.", min=0)] = 0,
+    keep: Annotated[
+        list[str] | None, o.output("Input columns to copy to the output, comma-separated.", metavar="COLUMNS")
+    ] = None,
+    row_numbers: Annotated[bool, o.output("Row numbers, in a column 'row'.", "--row-numbers")] = False,
     probabilities: Annotated[
-        bool, o.output("Columns probability.LABEL: the probability of each label.", "--probabilities")
+        bool, o.output("Probability of each label, in columns probability.LABEL.", "--probabilities")
     ] = False,
     escape_formulas: Annotated[
         bool,
         o.output(
-            "Apostrophe before labels that a spreadsheet would take for a formula, such as =1+1 (CSV only).",
+            "Apostrophe before labels that a spreadsheet would run as formulas (CSV only).",
             "--escape-formulas",
         ),
     ] = False,
@@ -66,39 +69,45 @@ def predict(
     quiet: o.Quiet = False,
     **given: Any,
 ) -> None:
-    """Predict the label, score and probability of every example. Labels in the files are ignored.
+    """Predict label, score and probability of each example.
+
+    Labels in the files are ignored.
 
     Examples:
 
       onlineboost predict clicks.model today.parquet -o answers.csv
 
-      onlineboost predict clicks.model today.csv --keep user,time --explain 3 -o answers.csv
+      onlineboost predict clicks.model today.csv --keep user --explain 3 -o out.csv
 
       tail -f clicks.jsonl | onlineboost predict clicks.model - -f jsonl
 
-      onlineboost predict clicks.model 'day-*.csv.gz' --engine ray -o answers.parquet
+      onlineboost predict clicks.model 'day-*.csv.gz' --engine ray -o out.parquet
     """
     if output != "-":
         check_target("--output", output, [*files, str(model)])
     if escape_formulas and (json_output or Path(output).suffix.lower() in (".jsonl", ".parquet")):
-        raise ConflictError("--escape-formulas is for CSV: other formats keep text and formulas apart.")
+        raise ConflictError("--escape-formulas is for CSV only: leave it out for other formats.")
     for flag, value in {"--address": address, "--jobs": jobs}.items():
         if engine is None and value is not None:
             raise ConflictError(f"{flag} has no effect without --engine ray.")
     if engine is not None:
         find_ray("--engine ray")
     if cost is not None and threshold != "cost":
-        raise ConflictError("--cost needs --threshold cost: nothing else in predictions depends on costs.")
+        raise ConflictError("--cost needs --threshold cost: without it, costs have no effect on predictions.")
     rule = rule_of(threshold, cost)
     kept = [name for names in keep or [] for name in names.split(",")]
     if engine is not None and (kept or row_numbers):
-        raise ConflictError(f"{'--keep' if kept else '--row-numbers'} does not go with --engine ray: leave out one.")
+        raise ConflictError(
+            f"{'--keep' if kept else '--row-numbers'} cannot be combined with --engine ray: leave out one."
+        )
     if on_error is o.OnError.SKIP and (kept or engine is not None):
-        raise ConflictError(f"{'--keep' if kept else '--engine ray'} does not go with --on-error skip: leave out one.")
+        raise ConflictError(
+            f"{'--keep' if kept else '--engine ray'} cannot be combined with --on-error skip: leave out one."
+        )
     loaded = load(model)
     cutoff = cutoff_of(model, loaded, rule)
     if probabilities and isinstance(loaded.fitted.target, Numbers):
-        raise ConflictError("--probabilities is for classes: a number has none; low and high are bounds of it.")
+        raise ConflictError("--probabilities is for classification; regression has the bounds low and high.")
     options = o.stream_options(given, on_error) | {"label": label, "columns": columns.value, "keep": kept, "live": True}
     extras = Extras(probabilities, explain, cutoff)
     names = names_of(loaded.model, extras)
@@ -130,7 +139,7 @@ def predict(
         raise Interrupted from None
     say_skipped(stream)
     if stream.skipped and not quiet:
-        announce(f"onlineboost: {stream.skipped:,} empty answers, for records that cannot be read")
+        announce(f"onlineboost: empty predictions: {stream.skipped:,} (unreadable records)")
     if output != "-" and not quiet:
         announce(f"{examples:,} predictions: {output}")
 

@@ -12,23 +12,26 @@ from typing import Annotated, Any
 import typer
 
 from onlineboost.classifier import OnlineClassifier
+from onlineboost.cli.layout import BOOSTING, FILE_FORMATS, HELP_ALL, LEARNER
+from onlineboost.cli.toml_file import named_in
 from onlineboost.errors import ConflictError, ParameterError
 from onlineboost.parameters import defaults
 from onlineboost.registry import BOOSTERS, FORMATS, LEARNERS, Entry, Option, Registry, merged
 
-BOOSTING, DATA, LEARNER = "Boosting", "Data", "Weak learner"
 AUTO = "auto"  # OnlineBoost, or SafeBoost over a learner with options
 NONE = "none"  # the learner alone, not boosted
+_SHORT = 20  # characters of choices that are shown in the place of a name
 _DEFAULTS = {"algorithm": AUTO, "learner": "linear"}
 RACED = {"algorithm": "auto,safe,bbm", "learner": "linear,tree"}  # by ``tune``, the learners by safe
-_AUTO_HELP = "auto: OnlineBoost, or safe if a learner, an option of learners or boosters, or --adaptive is given."
 _NAMED: dict[str, Registry[Any]] = {"--algorithm": BOOSTERS, "-a": BOOSTERS, "--learner": LEARNERS}
 _NAMED |= {"--format": FORMATS, "-f": FORMATS}
 
 
 def load_named(arguments: list[str]) -> None:
     """Import other packages that have the algorithms, learners or formats named here, to know their options."""
-    for place, argument in enumerate(arguments):
+    named = named_in(arguments) if arguments[:1] == ["train"] else {}
+    in_file = [f"--{key}={value}" for key, value in named.items()]
+    for place, argument in enumerate(arguments := [*arguments, *in_file]):
         flag, equals, value = argument.partition("=")
         if flag in _NAMED and (equals or place + 1 < len(arguments)):
             registry = _NAMED[flag]
@@ -57,9 +60,8 @@ def with_registered(command: Callable[..., None], *, lists: bool = False) -> Cal
     """The command with the options of all boosters and learners; with ``lists``, some take comma-separated values."""
     parameters = list(inspect.signature(command, eval_str=True).parameters.values())
     at = next(k for k, p in enumerate(parameters) if p.name == "seed")
-    algorithms, help = [AUTO, *BOOSTERS.names(), NONE], "Boosting algorithm."
-    if not lists:
-        help = f"{help} {_AUTO_HELP}"
+    algorithms = [AUTO, *BOOSTERS.names(), NONE]
+    help = "Boosting algorithm: auto is OnlineBoost, or safe with an option of a booster or learner; none, no boosting."
     parameters[at:at] = [
         _name_parameter("algorithm", help, BOOSTING, algorithms, lists),
         *(_parameter(option, BOOSTING, BOOSTERS, lists) for option in booster_options().values()),
@@ -73,13 +75,19 @@ def with_formats(command: Callable[..., None]) -> Callable[..., None]:
     """The command with ``--format`` and the options of all formats."""
     parameters = list(inspect.signature(command, eval_str=True).parameters.values())
     at = next(k for k, p in enumerate(parameters) if p.name == "label") + 1
-    help = "Format of the files. (default: by their name or first line)"
-    option = typer.Option("--format", "-f", help=help, rich_help_panel=DATA)
+    help = f"File format: {', '.join(FORMATS.names())}. (default: detected)"
+    option = typer.Option("--format", "-f", help=help, metavar="NAME", rich_help_panel=FILE_FORMATS)
     parameters[at:at] = [
         _declared("format", _choice("format", FORMATS.names()) | None, None, option),
-        *(_parameter(option, DATA, FORMATS, False) for option in format_options().values()),
+        *(_parameter(option, FILE_FORMATS, FORMATS, False) for option in format_options().values()),
     ]
     return _with_parameters(command, parameters)
+
+
+def with_help_all(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with ``--help-all``."""
+    parameters = list(inspect.signature(command, eval_str=True).parameters.values())
+    return _with_parameters(command, [*parameters, HELP_ALL])
 
 
 def _with_parameters(command: Callable[..., None], parameters: list[inspect.Parameter]) -> Callable[..., None]:
@@ -87,7 +95,7 @@ def _with_parameters(command: Callable[..., None], parameters: list[inspect.Para
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
-        command(**given)
+        command(**{name: value for name, value in given.items() if name != HELP_ALL.name})
 
     kind = inspect.Parameter
     named = [p.replace(kind=kind.KEYWORD_ONLY) for p in parameters if p.kind is not kind.VAR_KEYWORD]
@@ -99,18 +107,33 @@ def _with_parameters(command: Callable[..., None], parameters: list[inspect.Para
 def _name_parameter(what: str, help: str, panel: str, names: list[str], several: bool) -> inspect.Parameter:
     kind, default = _choice(what, names), _DEFAULTS[what]
     if several:
-        kind, default, help = str, RACED[what], f"{help[:-1]}s, comma-separated: {', '.join(names)}."
-    short = ["-a"] if what == "algorithm" else []
-    return _declared(what, kind, kind(default), typer.Option(f"--{what}", *short, help=help, rich_help_panel=panel))
+        kind, default, help = str, RACED[what], f"{help.partition(':')[0].rstrip('.')}s, comma-separated."
+    flags = [f"--{what}", *(["-a"] if what == "algorithm" else [])]
+    help = f"{help} Names: {', '.join(names)}."
+    metavar = "NAMES" if several else "NAME"
+    return _declared(what, kind, kind(default), typer.Option(*flags, help=help, metavar=metavar, rich_help_panel=panel))
 
 
 def _parameter(option: Option, panel: str, registry: Registry[Any], lists: bool) -> inspect.Parameter:
     several = lists and bool(option.tried)
     limits: Any = {"min": option.least, "max": option.most} if not several else {}
-    help = f"{option.help} {_notes(option, registry, several)}"
-    declared = typer.Option(*option.flags, help=help, rich_help_panel=panel, show_default=False, **limits)
+    help, metavar = f"{option.help} {_notes(option, registry, several)}".rstrip(), _metavar(option, several)
+    if option.choices and "|" not in metavar:
+        help = f"{option.help} Values: {', '.join(option.choices)}. {_notes(option, registry, several)}".rstrip()
+    declared = typer.Option(
+        *option.flags, help=help, metavar=metavar, rich_help_panel=panel, show_default=False, **limits
+    )
     kind: Any = str if several else _choice(option.parameter, option.choices) if option.choices else option.type
     return _declared(option.parameter, (list[kind] if option.repeated else kind) | None, None, declared)
+
+
+def _metavar(option: Option, several: bool) -> str:
+    """The value of an option, as help shows it: its choices, if they are short."""
+    if several:
+        return "LIST"
+    choices = "|".join(option.choices)
+    given = choices if 0 < len(choices) <= _SHORT else option.metavar
+    return given or {int: "N", float: "X"}.get(option.type, "NAME")
 
 
 def _choice(name: str, choices: Iterable[str]) -> Any:
@@ -127,10 +150,10 @@ def _notes(option: Option, registry: Registry[Any], several: bool) -> str:
     """The algorithms or learners that have the option, and its default, in parentheses."""
     users = [entry for entry in registry if option in entry.options]
     others = [entry.name for entry in registry if option not in entry.options]
-    facts = [f"not {', '.join(others)}" if len(others) < len(users) else ", ".join(entry.name for entry in users)]
+    facts = [f"all but {', '.join(others)}" if len(others) < len(users) else ", ".join(entry.name for entry in users)]
     facts = facts if others else []
     if option.repeated:
-        facts.append("can be repeated")
+        facts.append("repeatable")
     if several:
         facts.append(f"default: {','.join(map(str, option.tried))}")
     elif option.default is not None:

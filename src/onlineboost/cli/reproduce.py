@@ -23,26 +23,30 @@ if TYPE_CHECKING:
 
 def reproduce(
     data: Annotated[
-        Path | None, o.plain("Folder of the data sets. (default: only the bundled set)", envvar="ONLINEBOOST_DATA")
+        Path | None,
+        o.plain(
+            "Folder of the data sets. (default: only the bundled set)", envvar="ONLINEBOOST_DATA", metavar="FOLDER"
+        ),
     ] = None,
     sets: Annotated[
-        str | None, o.plain("Names of sets, comma-separated; downloaded if possible. (default: all in --data)")
+        str | None,
+        o.plain("Data sets, comma-separated; downloaded if possible. (default: all in --data)", metavar="NAMES"),
     ] = None,
-    output: Annotated[Path, o.plain("Folder for results and report.", "--output", "-o")] = Path("reproduction"),
-    splits: Annotated[int, o.plain("Number of random splits; several give standard errors.", min=1)] = 1,
+    output: Annotated[Path, o.plain("Folder for results and report.", "--output", "-o", metavar="FOLDER")] = Path(
+        "reproduction"
+    ),
+    splits: Annotated[int, o.plain("Number of random train/test splits; several give standard errors.", min=1)] = 1,
     quick: Annotated[bool, o.plain("Fewer configurations.", "--quick")] = False,
-    seed: Annotated[int, o.plain("Random seed, of the splits too.", min=0)] = 0,
-    workers: Annotated[
-        int | None, o.plain("Number of workers. (default: one per core)", "--workers", "-j", min=1)
-    ] = None,
-    engine: Annotated[EngineName, o.plain("Engine: threads of this process, or Ray.")] = (EngineName.THREADS),
-    address: Annotated[str | None, o.plain("Address of a Ray cluster. (default: one on this machine)")] = None,
+    seed: Annotated[int, o.plain("Random seed.", min=0)] = 0,
+    jobs: o.Jobs = None,
+    engine: o.Engine = EngineName.THREADS,
+    address: o.Address = None,
     quiet: o.Quiet = False,
 ) -> None:
-    """Repeat the paper's experiment, with more algorithms, and write a report.
+    """Repeat the paper's experiment and write a report.
 
-    Each set is split at random: every algorithm is tuned by progressive error on 80 %, and its best configuration
-    tested on 20 %. Results are saved as they come: the same command resumes an interrupted run.
+    Each data set is split at random: every algorithm is tuned by progressive error on 80 %, and its best configuration
+    is tested on 20 %. The same command resumes an interrupted run.
 
     Examples:
 
@@ -62,7 +66,7 @@ def reproduce(
     loaded = {name: _load(name, data) for name in names}
     command = _command(data, sets, splits, quick, seed)
     bar = Bar(quiet)
-    experiment = Experiment(output, command, splits, quick, seed, engine.value, address, workers, bar)
+    experiment = Experiment(output, command, splits, quick, seed, engine.value, address, jobs, bar)
     bar.total = experiment.configurations(loaded)
     try:
         results = experiment.run(loaded)
@@ -109,7 +113,7 @@ def _load(name: str, data: Path | None) -> Batch:
 
 
 def _command(data: Path | None, sets: str | None, splits: int, quick: bool, seed: int) -> str:
-    """The command that gives the same results; they do not depend on engine and workers."""
+    """The command that gives the same results; they do not depend on engine and jobs."""
     words = ["onlineboost", "reproduce"]
     words += ["--data", "FOLDER"] if data is not None else []
     words += ["--sets", sets] if sets is not None else []

@@ -1,4 +1,4 @@
-"""Schema files: the roles of columns that flags name, and what the other columns were taken for, as JSON."""
+"""Schema files: column roles given by options, and detected kinds of the other columns, as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = ("category", "id", "constant")  # kinds that depend on how many rows th
 
 
 class SchemaFile:
-    """The content of a schema file: the options of columns, and the kinds that were found."""
+    """Content of a schema file: column options, and detected kinds."""
 
     def __init__(self, path: Path, facts: Any) -> None:
         self.path, self.facts = path, facts
@@ -74,16 +74,16 @@ class SchemaFile:
         return merged
 
     def say_differences(self, kinds: dict[str, Kind]) -> None:
-        """Say which columns are taken for another kind than the file has."""
+        """Report columns whose detected kind is not that of the file."""
         for name, (kind, _) in kinds.items():
             before = self.kinds.get(name, kind)
             if before != kind and not {before, kind}.issubset(_WORDS):
-                news = f"column {name!r} was taken for {_a(kind)}, where {self.path} has {_a(before)}"
-                announce(f"onlineboost: {news}: look at its cells, or name its role in the file")
+                news = f"column {name!r} was read as {_a(kind)}; {self.path} has {_a(before)}"
+                announce(f"onlineboost: {news}: check its cells, or set its role in the file")
 
 
 def write_schema(target: Path, columns: Columns, kinds: dict[str, Kind], model: Path) -> None:
-    """Write the schema of a model that has learnt a stream, with the text and the kinds that were found."""
+    """Write the schema of a model, with detected text columns and kinds."""
     schema = columns.schema if columns.schema is not None else Schema()
     found = sorted(columns.text.columns.difference(schema.text)) if columns.text is not None else []
     facts: dict[str, Any] = {"label": schema.no_features[0]} if columns.schema is not None else {}

@@ -60,10 +60,10 @@ class Lines:
 
     def _print_alarms(self, new: int, progress: Progress) -> None:
         model = cast(Any, self.training.model)
-        whole = f"{'the model' if isinstance(model, Adaptive | Restarting) else 'a part'} starts over"
+        whole = f"{'the model' if isinstance(model, Adaptive | Restarting) else 'a member'} is reset"
         for example, learner in model.alarms_[-new:] if new else ():
             action = whole if learner is None else f"learner {learner + 1} is reset"
-            progress.line(f"{example:>12,} drift, more mistakes than before: {action}")
+            progress.line(f"{example:>12,} drift, error has increased: {action}")
 
     def _n_alarms(self) -> int:
         return self.training.model.n_alarms_ if self.training.model._fitted is not None else 0
@@ -96,15 +96,15 @@ def print_summary(result: dict[str, Any]) -> None:
         say()
         say(f"Interrupted after {result['examples']:,} examples: {saved}")
         say()
-    speed = f"({result['learnt'] / max(result['seconds'], 1e-9):,.0f}/s)" if result["learnt"] else "(none of them now)"
+    speed = f"({result['learnt'] / max(result['seconds'], 1e-9):,.0f}/s)" if result["learnt"] else "(none in this run)"
     lines = [("algorithm", result["model_as_typed"]), ("examples", f"{result['examples']:,} {speed}")]
     met = "not counted by this learner" if result["features"] is None else f"{result['features']:,}"
     lines.append(("features", f"{met} ({result['features_per_example']:.1f} non-zero per example)"))
     lines += columns_lines(result["columns"])
     number = result.get("number")
     if number is not None:
-        lines.append(("target", f"a number, {number['mean']:.5g} on average (classes? --task classes)"))
-        r2 = f"{number['r2']:.4f}, progressive: each example is answered before it is learnt"
+        lines.append(("target", f"a number, mean {number['mean']:.5g} (for classification: --task classes)"))
+        r2 = f"{number['r2']:.4f}, progressive: each example is predicted before it is learned"
         lines.append(("R2", r2 if number["r2"] == number["r2"] else "not defined: all targets are the same"))
         lines.append(("mean absolute error", f"{number['mae']:.5g}"))
         lines.append(("root mean square", f"{number['rmse']:.5g}"))
@@ -116,8 +116,8 @@ def print_summary(result: dict[str, Any]) -> None:
         lines.append(("base learner alone", f"{result['base_error']:.4f}"))
     if _is_close(result, number):
         figure = f"R2 {number['no_change_r2']:.4f}" if number is not None else f"{result['no_change_error']:.4f}"
-        advice = "" if result["lag"] else "; --lag 3 takes the last labels as features"
-        lines.append(("no change", f"{figure} (always the last label: the order of the rows tells much{advice})"))
+        advice = "" if result["lag"] else "; --lag 3 uses previous labels as features"
+        lines.append(("no change", f"{figure} (always predicting the last label: rows are ordered{advice})"))
     if "first_pass_error" in result:
         lines.append(("error of first pass", f"{result['first_pass_error']:.4f}"))
     if "holdout" in result:
@@ -127,11 +127,9 @@ def print_summary(result: dict[str, Any]) -> None:
     if result["alarms"]:
         lines.append(("alarms", f"{result['alarms']:,}"))
     if result["resting"]:
-        lines.append(("parts resting", f"{result['resting']} (they cost much and earn nothing)"))
+        lines.append(("paused members", f"{result['resting']} (slow, and no gain in accuracy)"))
     lines.append(("time", f"{result['seconds']:.2f} s"))
-    lines.append(
-        ("memory", f"{result['memory'] / 1e6:,.0f} MB, of which the model {result['model_memory'] / 1e6:,.3g} MB")
-    )
+    lines.append(("memory", f"{result['memory'] / 1e6:,.0f} MB; model {result['model_memory'] / 1e6:,.3g} MB"))
     lines.append(("model", result["output"] or "not saved (no -o MODEL)"))
     if "predictions" in result:
         lines.append(("answers", result["predictions"]))

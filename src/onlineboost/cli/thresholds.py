@@ -1,4 +1,4 @@
-"""``--threshold`` and ``--cost``, and the figures of a positive label that is rare."""
+"""``--threshold`` and ``--cost``, and metrics of a rare positive label."""
 
 from __future__ import annotations
 
@@ -13,24 +13,16 @@ from onlineboost.evaluate.metrics.confusion import Confusion, cost, f1, precisio
 from onlineboost.evaluate.threshold import Cutoff, Rule
 from onlineboost.evaluate.training import RARE, Training
 
-ThresholdOption = Annotated[
-    str | None,
-    o.data(
-        "Threshold of the positive one of two labels: a probability, or chosen by 'f1', by 'cost', or by a "
-        "wanted recall, 'recall=0.9', from the answers in training. (default: as in training, else 0.5)"
-    ),
-]
+_HELP = "Decision threshold of the positive label: a probability, f1, cost or recall=0.9."
+TrainingThreshold = Annotated[str | None, o.labels(f"{_HELP} (default: 0.5)", metavar="RULE")]
+ThresholdOption = Annotated[str | None, o.labels(f"{_HELP} (default: that of the model, or 0.5)", metavar="RULE")]
 CostOption = Annotated[
-    str | None,
-    o.data(
-        "Costs of mistakes, such as fn=10,fp=1: of a positive example that is missed, and of a negative one that "
-        "is taken for positive."
-    ),
+    str | None, o.labels("Costs of false negatives and false positives, such as fn=10,fp=1.", metavar="COSTS")
 ]
 
 
 def rule_of(threshold: str | None, cost: str | None) -> Rule | None:
-    """The rule that was asked for; None: none was."""
+    """The rule of ``--threshold``; None without the option."""
     costs = costs_of(cost)
     if threshold is None:
         return None
@@ -40,7 +32,7 @@ def rule_of(threshold: str | None, cost: str | None) -> Rule | None:
 
 
 def costs_of(cost: str | None) -> tuple[float, float]:
-    """The costs of a positive example that is missed, and of a negative one that is taken for positive."""
+    """Costs of a false negative and of a false positive."""
     found = {"fn": 1.0, "fp": 1.0}
     for pair in cost.split(",") if cost is not None else ():
         name, _, value = pair.strip().partition("=")
@@ -49,21 +41,21 @@ def costs_of(cost: str | None) -> tuple[float, float]:
         except ValueError:
             number = -1.0
         if name not in found or not 0 <= number <= 1e18:
-            raise ParameterError("--cost", cost, "costs of mistakes from 0 on, such as fn=10,fp=1")
+            raise ParameterError("--cost", cost, "costs of at least 0, such as fn=10,fp=1")
         found[name] = number
     if not any(found.values()):
-        raise ParameterError("--cost", cost, "costs of mistakes that are not both 0")
+        raise ParameterError("--cost", cost, "costs that are not both 0")
     return found["fn"], found["fp"]
 
 
 def cutoff_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cutoff | None:
-    """The threshold that was asked for, or else that of the model; None: it has none."""
+    """The requested threshold, or else that of the model; None if it has none."""
     target = loaded.fitted.target
     if asked is not None and (target.width > 1 or not len(target.classes)):
-        raise ConflictError("--threshold is for two labels: leave it out for this model.")
+        raise ConflictError("--threshold is for binary classification: leave it out for this model.")
     if asked is not None and len(target.classes) == 1:
         only = printable(target.classes[0])
-        raise ConflictError(f"--threshold is for two labels, and the model has met one only, {only}: leave it out.")
+        raise ConflictError(f"--threshold needs two labels, and the model knows only {only}: leave it out.")
     if asked is not None and asked.by is None:
         assert asked.at is not None
         return Cutoff(asked.at, True)
@@ -74,7 +66,7 @@ def cutoff_of(path: Path, loaded: Loaded, asked: Rule | None) -> Cutoff | None:
     found = None if counted is None else counted.cut(asked, target.turned)
     if found is None:
         raise ConflictError(
-            f"--threshold {asked} needs what onlineboost train counts of both labels, and {path} has none of it: "
+            f"--threshold {asked} needs the label counts that onlineboost train saves, which {path} does not have: "
             "give a number, such as --threshold 0.2, or train the model again."
         )
     return found
@@ -86,7 +78,7 @@ def is_rare(confusion: Confusion) -> bool:
 
 
 def positive_figures(training: Training) -> dict[str, Any]:
-    """How well the positive label is found, and the threshold; empty for more than two labels, and for numbers."""
+    """Metrics of the positive label, and the threshold; empty for several classes and for regression."""
     threshold, fitted = training.threshold, training.model._fitted
     if threshold is None or fitted is None or len(fitted.target.classes) != 2:
         return {}

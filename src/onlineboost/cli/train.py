@@ -9,6 +9,7 @@ import typer
 
 from onlineboost.cli import options as o
 from onlineboost.cli.choice import (
+    TASKS,
     EffortName,
     TargetName,
     TaskName,
@@ -18,6 +19,7 @@ from onlineboost.cli.choice import (
     find_task,
     unknown_labels,
 )
+from onlineboost.cli.config import ConfigOption, SaveConfigOption, save, source_of
 from onlineboost.cli.dates import find_dates
 from onlineboost.cli.evaluate import measure
 from onlineboost.cli.job import Job
@@ -26,7 +28,7 @@ from onlineboost.cli.registered import registered_options
 from onlineboost.cli.schema_file import SchemaFile
 from onlineboost.cli.summary import print_summary
 from onlineboost.cli.terminal import announce, print_json, printable
-from onlineboost.cli.thresholds import CostOption, ThresholdOption, rule_of
+from onlineboost.cli.thresholds import CostOption, TrainingThreshold, rule_of
 from onlineboost.compiled.jit import without_notice
 from onlineboost.data.columns import MAX_LAG
 from onlineboost.data.kinds import Kind
@@ -34,12 +36,13 @@ from onlineboost.data.regression import Numbers
 from onlineboost.errors import ConflictError
 from onlineboost.evaluate.plots import draw, picture
 from onlineboost.evaluate.training import Training
+from onlineboost.readers.files import expand
 
 
 def train(
     context: typer.Context,
-    files: o.Files,
-    output: Annotated[Path | None, o.output("Model file to write.", "--output", "-o")] = None,
+    files: o.FilesOrConfig = None,
+    output: Annotated[Path | None, o.output("Model file to write.", "--output", "-o", metavar="MODEL")] = None,
     label: o.Label = None,
     weight: o.Weight = None,
     drop: o.Drop = None,
@@ -50,117 +53,112 @@ def train(
     positive: o.Positive = None,
     schema_file: o.SchemaOption = None,
     task: Annotated[
-        TaskName, o.data("Labels: two; classes, two or more; or a number. (auto: by the first examples)")
+        TaskName, o.labels("Binary labels, two or more classes, or numbers (regression).", metavar=TASKS)
     ] = TaskName.AUTO,
     target: Annotated[
         TargetName,
-        o.data(
-            "Numbers that are learnt: as they are; their logarithm, of positive numbers such as prices; or both, "
-            "weighed (auto)."
-        ),
+        o.labels("Regression on the target, its logarithm (for prices), or both.", metavar="auto|log|identity"),
     ] = TargetName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     effort: Annotated[
-        EffortName, o.boosting("Effort of OnlineBoost: more takes more time and errs less.")
+        EffortName, o.model("Accuracy or speed of OnlineBoost: high is accurate and slow.", metavar="low|normal|high")
     ] = EffortName.NORMAL,
     memory: Annotated[
         bool,
-        o.boosting(
-            "OnlineBoost keeps the last rows, as bins, and learns them more than once; the model file contains them.",
-            "--memory/--no-memory",
-        ),
+        o.model("Replay of recent rows by OnlineBoost; the model file contains them, binned.", "--memory/--no-memory"),
     ] = True,
     adaptive: Annotated[
         bool,
-        o.boosting(
-            "Drift handling: the model starts over when its error rises; a fast learner bridges the gap. "
-            "OnlineBoost has its own.",
-            "--adaptive",
-        ),
+        o.model("Reset on concept drift, for other algorithms than OnlineBoost, which adapts itself.", "--adaptive"),
     ] = False,
     lag: Annotated[
         int,
-        o.boosting(
-            "Number of last labels that are features of each example, for streams whose order tells much.",
-            min=0,
-            max=MAX_LAG,
-        ),
+        o.labels("Number of previous labels used as features, for ordered streams.", min=0, max=MAX_LAG),
     ] = 0,
     class_weight: Annotated[
         list[str] | None,
-        o.boosting(
-            "Factor of the weights of examples by their label: 'balanced', by how rare labels are, or yes=10 (can "
-            "be repeated)."
-        ),
+        o.labels("Class weights: balanced, or such as yes=10 (repeatable).", metavar="WEIGHTS"),
     ] = None,
     max_classes: o.MaxClasses = None,
-    threshold: ThresholdOption = None,
+    threshold: TrainingThreshold = None,
     cost: CostOption = None,
-    seed: Annotated[int, o.boosting("Random seed.", min=0)] = 0,
-    passes: Annotated[int, o.run("Number of times to read the files.", min=1)] = 1,
-    holdout: Annotated[list[str] | None, o.run("File to test on at the end (can be repeated).")] = None,
-    resume: Annotated[Path | None, o.run("Model file to continue from.")] = None,
-    again: Annotated[bool, o.run("Once more all rows of files that the model has learnt before.", "--again")] = False,
+    seed: Annotated[int, o.model("Random seed.", min=0)] = 0,
+    passes: Annotated[int, o.training("Number of passes over the files.", min=1)] = 1,
+    holdout: Annotated[
+        list[str] | None, o.training("Test file, evaluated after training (repeatable).", metavar="FILE")
+    ] = None,
+    resume: Annotated[Path | None, o.training("Model file to continue training.", metavar="MODEL")] = None,
+    again: Annotated[bool, o.training("Train again on files already learned (with --resume).", "--again")] = False,
     jobs: o.Jobs = None,
     engine: o.Engine = o.EngineName.THREADS,
     address: o.Address = None,
-    delay: Annotated[float | None, o.run("Labels come late: after so many further examples.", min=0)] = None,
-    delay_column: Annotated[str | None, o.run("Column of times, in whose unit --delay is.")] = None,
-    checkpoint_every: Annotated[int | None, o.run("Number of examples after which the model is saved.", min=1)] = None,
-    baseline: Annotated[bool, o.run("Comparison with the base learner alone.", "--baseline/--no-baseline")] = True,
+    delay: Annotated[
+        float | None, o.labels("Label delay to simulate, in examples or by --delay-column.", metavar="X", min=0)
+    ] = None,
+    delay_column: Annotated[str | None, o.labels("Timestamp column; --delay uses its unit.", metavar="COLUMN")] = None,
+    checkpoint_every: Annotated[
+        int | None, o.training("Number of examples between checkpoints of the model.", min=1)
+    ] = None,
+    baseline: Annotated[bool, o.training("Comparison with the base learner alone.", "--baseline/--no-baseline")] = True,
     predictions: Annotated[
         Path | None,
         o.output(
-            "File (.csv, .jsonl or .parquet) for the answer to each example, before it is learnt.",
+            "Progressive predictions, made before learning (.csv, .jsonl or .parquet).",
             "--predictions",
             "-p",
+            metavar="FILE",
         ),
     ] = None,
     plot: o.Plot = None,
+    config: ConfigOption = None,
+    save_config: SaveConfigOption = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
     **given: Any,
 ) -> None:
     """Train a model on files, in one pass.
 
-    The error printed is the progressive error: each example is scored before it is learnt.
+    Prints the progressive error: each example is predicted before it is learned.
 
     Examples:
 
       onlineboost train clicks.parquet --label clicked -o clicks.model
 
-      onlineboost train 'day-*.csv.gz' --label bought --positive yes --effort high -o model
+      onlineboost train 'day-*.csv.gz' --label bought --effort high -o bought.model
 
-      onlineboost train clicks.parquet --label clicked -a bbm --learner tree -n 61
+      onlineboost train tomorrow.parquet --resume clicks.model
 
-      zcat huge.vw.gz | onlineboost train - -f vw -o model --checkpoint-every 1000000
-
-      onlineboost train huge.vw.gz --resume model
-
-      onlineboost train fraud.csv --label fraud --class-weight balanced --threshold recall=0.9 -o fraud.model
+      onlineboost train fraud.csv -l fraud --class-weight balanced --threshold f1
 
       onlineboost train rentals.csv --label count --task number --lag 3
 
-      onlineboost train clicks.parquet --schema clicks.schema.json -o clicks.model
+      onlineboost train clicks.parquet --label clicked -a bbm --learner tree -n 61
+
+      zcat huge.vw.gz | onlineboost train - -f vw -o model --checkpoint-every 100000
+
+      onlineboost train --config train.toml
     """
+    files = files or (context.default_map or {}).get("files", [])
+    if not files:
+        context.fail("Missing argument 'FILES...'.")
     quiet = quiet or json_output
     reading = o.stream_options(given, on_error)
     job = Job(output, resume, passes, checkpoint_every, quiet, predictions)
     job.check(plot, files, holdout or [])
     rule = rule_of(threshold, cost)
     if cost is not None and threshold != "cost":
-        raise ConflictError("--cost needs --threshold cost: nothing else in training depends on costs.")
+        raise ConflictError("--cost needs --threshold cost: without it, costs have no effect on training.")
     if address is not None and engine is o.EngineName.THREADS:
-        raise ConflictError("--address is that of a Ray cluster: it needs --engine ray.")
+        raise ConflictError("--address names a Ray cluster: it needs --engine ray.")
     if delay is not None and engine is not o.EngineName.THREADS:
-        raise ConflictError("--delay simulates late labels one example at a time: leave out --engine ray.")
+        raise ConflictError("--delay simulates delayed labels one example at a time: leave out --engine ray.")
     if delay_column is not None and delay is None:
-        raise ConflictError("--delay-column needs --delay, how late labels are in the unit of the column.")
+        raise ConflictError("--delay-column needs --delay, in the unit of the column.")
     if delay is not None and (resume is not None or checkpoint_every is not None):
         other = "--resume" if resume is not None else "--checkpoint-every"
-        raise ConflictError(f"--delay simulates late labels on whole files: leave out {other}.")
+        raise ConflictError(f"--delay simulates delayed labels on whole files: leave out {other}.")
     if again and resume is None:
-        raise ConflictError("--again needs --resume MODEL, which has learnt the files before.")
+        raise ConflictError("--again needs --resume MODEL: it trains that model again on files already learned.")
     given_schema = o.schema_options(label, weight, drop, categorical, text, day_first, month_first, positive)
     columns = SchemaFile.read(schema_file) if schema_file is not None else None
     if resume is not None:
@@ -168,7 +166,7 @@ def train(
         notes = Notes.from_json(resume, loaded.notes)
         training = Training(loaded.model, loaded.base, notes.counts)
         if columns is not None:
-            raise ConflictError("--schema has no effect with --resume: columns come with the model.")
+            raise ConflictError("--schema has no effect with --resume: the model has its own columns.")
         schema = {"like": training.model} | _check_with_resume(context, training.model, given_schema)
     else:
         schema = given_schema if columns is None else columns.merged(given_schema)
@@ -181,13 +179,15 @@ def train(
                 model, base = choose_regressor(chosen, memory, seed, lag, target.value)
             else:
                 if "target" in chosen:
-                    raise ConflictError("--target is for numbers: leave it out, or take --task number.")
+                    raise ConflictError("--target is for regression: leave it out, or use --task number.")
                 model, base = choose(given, chosen, effort, memory, adaptive, seed, lag, class_weight, positive)
                 base = bounded(base, max_classes) if base is not None else None
         training = Training(model, base if baseline else None, delay=delay, delay_column=delay_column)
         notes = Notes()
     if rule is not None and training.threshold is not None:
         training.threshold.rule = rule
+    if save_config is not None:
+        save(save_config, context, files, [*expand(files), *map(str, filter(None, [job.output]))])
     bounded(training.model, max_classes).n_jobs = jobs if jobs is not None else -1
     with training.model.running_on(engine.value, jobs, address):
         job.run(training, files, reading, schema, notes, again)
@@ -198,11 +198,11 @@ def train(
         announce(f"onlineboost: all examples have the label {known}: expected two labels{wrong}")
         result["verdict"] = ""
     if rule is not None and training.threshold is None:
-        announce("onlineboost: --threshold is for two labels: it has no effect on this model")
+        announce("onlineboost: --threshold is for binary classification: it has no effect on this model")
     for label in unknown_labels(training.model):
         announce(f"onlineboost: no example has the label {label!r} of --class-weight")
     for name in training.model.columns_not_met():
-        announce(f"onlineboost: the files have no column {name!r}: nothing was crossed with it")
+        announce(f"onlineboost: the files have no column {name!r}: --cross had no effect")
     if holdout and not job.interrupted:
         result["holdout"], _ = measure(training.model, training.base, holdout, reading, quiet, training.cutoff)
     if plot is not None:
@@ -223,9 +223,8 @@ def train(
 
 
 def chosen_options(context: typer.Context) -> set[str]:
-    """The options given on the command line, by parameter."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    """The options given on the command line or in a configuration file, by parameter."""
+    return {name for name in context.params if source_of(context, name)}
 
 
 _SAVED_IN_MODEL = {
@@ -236,13 +235,13 @@ _SAVED_IN_MODEL = {
 
 
 def _check_with_resume(context: typer.Context, model: Any, given_schema: dict[str, Any]) -> dict[str, Any]:
-    """Raise an error for options whose values come with the model, unless they are the same as in training.
+    """Raise an error for options that the model fixes, unless they are the same as in training.
 
-    Returns the options for columns that a model does not have: one trained in Python, which has learnt no stream.
+    Returns the options for columns that a model does not have: one trained in Python, which has learned no stream.
     """
     new = given_schema if model._fitted.columns.schema is None else {}
     fixed = _SAVED_IN_MODEL | registered_options().keys()
-    saved = _settings_of(model)
+    saved, ignored = _settings_of(model), []
     for parameter in context.command.params:
         name = parameter.name or ""
         if name not in (fixed & chosen_options(context)) - new.keys():
@@ -251,14 +250,21 @@ def _check_with_resume(context: typer.Context, model: Any, given_schema: dict[st
         if name in saved and _words(given) != _words(saved[name]):
             before = " ".join(sorted(_words(saved[name]))) or "none"
             flag = parameter.opts[0]
-            raise ConflictError(f"{flag} comes with the model of --resume, which has {before}: leave it out.")
+            raise ConflictError(f"{flag} is fixed by the model of --resume, which has {before}: leave it out.")
+        if name not in saved and source_of(context, name) == "command line":
+            raise ConflictError(f"{parameter.opts[0]} has no effect with --resume: the model has its own settings.")
         if name not in saved:
-            raise ConflictError(f"{parameter.opts[0]} has no effect with --resume: settings come with the model.")
+            ignored.append(parameter.opts[0].lstrip("-"))
+    if ignored:
+        keys = ", ".join(ignored)
+        announce(
+            f"onlineboost: {context.params['config']}: ignored: {keys}: the model of --resume has its own settings"
+        )
     return new
 
 
 def _settings_of(model: Any) -> dict[str, Any]:
-    """Options by which a model was trained, as they are typed."""
+    """Training options of a model, as typed."""
     schema = model._fitted.columns.schema
     task = (
         "number" if isinstance(model._fitted.target, Numbers) else "binary" if schema and schema.binary else "classes"

@@ -1,4 +1,4 @@
-"""``onlineboost tune``: many configurations on the same files, and the command that trains the best."""
+"""``onlineboost tune``: comparison of many configurations on the same files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 
 from onlineboost import LeastSquares, OnlineBoost, OnlineBoostRegressor, OnlineGradientBoost, RegressionTree
 from onlineboost.cli import options as o
-from onlineboost.cli.choice import TaskName, bounded, choose_regressor, find_task
+from onlineboost.cli.choice import TASKS, TaskName, bounded, choose_regressor, find_task
 from onlineboost.cli.registered import (
     AUTO,
     NONE,
@@ -52,38 +52,36 @@ def tune(
     month_first: o.MonthFirst = None,
     positive: o.Positive = None,
     task: Annotated[
-        TaskName, o.data("Labels: classes, two or more; or a number. (auto: by the first examples)")
+        TaskName, o.labels("Binary labels, two or more classes, or numbers (regression).", metavar=TASKS)
     ] = TaskName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     max_classes: o.MaxClasses = None,
-    seed: Annotated[int, o.boosting("Random seed.", min=0)] = 0,
+    seed: Annotated[int, o.model("Random seed.", min=0)] = 0,
     halving: Annotated[
         bool,
-        o.run("Early stopping: only the best third continues after 1/9 of the examples, and after 1/3.", "--halving"),
+        o.training("Successive halving: the best third continues after 1/9 and 1/3 of the examples.", "--halving"),
     ] = False,
-    workers: Annotated[
-        int | None, o.run("Number of workers. (default: one per core)", "--workers", "-j", min=1)
-    ] = None,
+    jobs: o.Jobs = None,
     engine: o.Engine = o.EngineName.THREADS,
     address: o.Address = None,
     journal: Annotated[
-        Path | None, o.run("File of results, added as they come; those in it are not computed again.")
+        Path | None, o.training("File of results, to resume an interrupted run.", metavar="FILE")
     ] = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
     **given: Any,
 ) -> None:
-    """Try many configurations, each in one pass, and print the best by progressive error.
+    """Compare many configurations by progressive error.
 
-    Every combination of the comma-separated lists is tried. Without a choice these are OnlineBoost (auto, the default
-    of train), SafeBoost over linear learners and over trees, and Online BBM. The error of the best of many is slightly
-    optimistic. Of numbers, a fixed list of regressors is tried.
+    Every combination of the comma-separated values is tried. By default these are OnlineBoost (auto), SafeBoost over
+    linear learners and trees, and Online BBM; for regression, a fixed list of models. The lowest error of many is
+    slightly optimistic. The last line printed is the train command of the best configuration.
 
     Examples:
 
       onlineboost tune clicks.parquet --label clicked
 
-      onlineboost tune train.vw -a bbm,osboost -n 5,11,21 --gamma .05,.1,.2 --learning-rate .1,.5,2 --halving
+      onlineboost tune train.vw -a bbm,osboost -n 5,21 --gamma .05,.1,.2 --halving
 
       onlineboost tune 'day-*.csv.gz' --label bought --journal bought.jsonl -j 8
     """
@@ -105,7 +103,7 @@ def tune(
             [bounded(entry.model, max_classes) for entry in raced],
             data,
             halving=HALVING if halving else None,
-            workers=workers,
+            workers=jobs,
             engine=engine.value,
             address=address,
             journal=journal,
@@ -142,7 +140,7 @@ def entries(given: dict[str, Any], named: set[str], seed: int) -> Iterator[Entry
         if name == AUTO:
             yield Entry(OnlineBoost(random_state=seed), {})
             continue
-        by_default = name == "safe" and "algorithm" not in named  # which hardly depends on the number of learners
+        by_default = name == "safe" and "algorithm" not in named  # its error hardly depends on the number of learners
         varied = [option for option in options if not by_default or option.parameter in named]
         learners = _learners(name, given, named)
         for learner in map(LEARNERS.find, learners):
@@ -161,14 +159,14 @@ def entries(given: dict[str, Any], named: set[str], seed: int) -> Iterator[Entry
 
 
 def _algorithms(given: dict[str, Any], named: set[str]) -> list[str]:
-    """As named; else the default of ``train``, unless options tell of its learners, and others."""
+    """Algorithms: as given; by default without ``auto`` if an option of learners or boosters is given."""
     names = names_of(given["algorithm"], [AUTO, *BOOSTERS.names(), NONE])
     told = {"learner", *registered_options()} & named
     return [name for name in names if name != AUTO or not told or "algorithm" in named]
 
 
 def _learners(algorithm: str, given: dict[str, Any], named: set[str]) -> list[str]:
-    """As named; else those that ``safe`` is raced over, or the one that the algorithm takes."""
+    """Learners: as given; by default those of the race for ``safe``, or the default of the algorithm."""
     names = names_of(given["learner"], LEARNERS.names(), "--learner")
     if "learner" in named:
         return names
@@ -180,7 +178,7 @@ def _learners(algorithm: str, given: dict[str, Any], named: set[str]) -> list[st
 
 
 def _regressors(chosen: set[str], seed: int) -> list[Entry]:
-    """The default, boosted trees of three depths that remember all or the last rows, and linear models."""
+    """The default, boosted trees of three depths with and without a memory of recent rows, and linear models."""
     default, _ = choose_regressor(chosen, True, seed, 0)
     trees = [RegressionTree(depth, memory=memory) for depth in (3, 5, 8) for memory in (0, 64)]
     boosters = [OnlineGradientBoost(tree, n) for tree in trees for n in (20, 60)]
@@ -189,7 +187,7 @@ def _regressors(chosen: set[str], seed: int) -> list[Entry]:
 
 
 def _lines_of_python(context: typer.Context, best: Any) -> str:
-    """How to train the best regressor: by the command, if it is the default."""
+    """Code or command that trains the best regressor."""
     if isinstance(best.model, OnlineBoostRegressor):
         return _command(context, {"task": "number"})
     return f"in Python: model = {' '.join(repr(best.model).split())}"
@@ -215,7 +213,7 @@ def _read(files: list[str], options: dict[str, Any], quiet: bool, numbers: bool)
     return data
 
 
-_TUNE_ONLY = {"files", "halving", "workers", "engine", "address", "journal", "json_output", "quiet"}
+_TUNE_ONLY = {"files", "halving", "jobs", "engine", "address", "journal", "json_output", "quiet"}
 
 
 def _command(context: typer.Context, options: dict[str, Any]) -> str:

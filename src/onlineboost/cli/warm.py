@@ -1,4 +1,4 @@
-"""``onlineboost warm``: what commands need, compiled ahead; and what they compile while reading begins."""
+"""``onlineboost warm``, and compiling in parallel while a command begins to read."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from onlineboost.registry import FORMATS
 
 
 def compiling(models: Iterable[OnlineModel | None], quiet: bool) -> Compiling:
-    """Compile side by side what these models need and was not compiled before; nothing on a single core."""
+    """Compile missing code of these models in parallel; nothing on a single core."""
     tasks = missing(tasks_of(model for model in models if model is not None))
     return Compiling(tasks if cores.n_cores() > 1 and tasks and cache.cache_directory() else [], quiet)
 
 
 def compile_first(models: Iterable[OnlineModel | None], quiet: bool) -> None:
-    """Compile side by side, and wait for it."""
+    """Compile in parallel, and wait."""
     with compiling(models, quiet) as code:
         code.wait()
 
 
 class Compiling:
-    """Tasks that are compiled from ``with`` on; ``wait`` shows which, on a terminal as a bar."""
+    """Tasks compiled from ``with`` on; ``wait`` shows progress."""
 
     def __init__(self, tasks: Sequence[Task], quiet: bool) -> None:
         self.work, self.open = SideBySide(tasks), ExitStack()
@@ -76,12 +76,12 @@ class Compiling:
 
 
 def warm(
-    all: Annotated[bool, o.plain("All algorithms with all weak learners, which takes some minutes.", "--all")] = False,
+    all: Annotated[bool, o.plain("All algorithms with all weak learners (some minutes).", "--all")] = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Compile the default models and all file formats ahead, so that they start at once.
+    """Compile code ahead, for container images and installers.
 
-    For container images and installers. The code is kept in the folder that `onlineboost --version` prints.
+    The code of the default models and all file formats is kept in a folder that `onlineboost about` prints.
 
     Examples:
 
@@ -93,7 +93,7 @@ def warm(
         raise typer.Exit(1)
     tasks = missing(tasks_of(all_models() if all else usual_models(), FORMATS.names()))
     if not tasks and not quiet:
-        say("nothing to compile: it was done before")
+        say("nothing to compile: all code is there")
     with Compiling(tasks, quiet) as code:
         failed = code.wait()
     for task in failed:

@@ -141,9 +141,9 @@ def forget(state: FTRLState, i: int) -> None:
 
 _OPTIONS = (
     LEARNING_RATE,
-    Option("noise", "Standard deviations of noise, below which weights of pairs are 0.", float),
-    Option("max_row", "Number of features of the longest rows with pairs.", int, least=1, most=_MAX_ROW),
-    Option("max_mb", "Megabytes of weights, at most.", int, least=1),
+    Option("noise", "Threshold of pair weights, in standard deviations of noise; weights below it are 0.", float),
+    Option("max_row", "Maximum number of features in rows with feature pairs.", int, least=1, most=_MAX_ROW),
+    Option("max_mb", "Maximum memory for weights, in MB.", int, least=1),
 )
 
 

@@ -46,7 +46,7 @@ LEARNING_RATE = Option("learning_rate", "Learning rate.", float, tried=(0.1, 0.5
 _OPTIONS = (
     Option("loss", "Loss function.", choices=("squared", "logistic")),
     LEARNING_RATE,
-    Option("power_t", "Exponent by which steps shrink, 0 to 1.", float),
+    Option("power_t", "Decay exponent of the learning rate, 0 to 1.", float),
 )
 
 

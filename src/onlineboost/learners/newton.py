@@ -212,7 +212,9 @@ def forget(state: NewtonState, i: int) -> None:
             state.inverse[i, j, k] = _start(state) if j == k else 0.0
 
 
-SLOTS = Option("max_slots", "Number of features with slots of their own.", int, least=1, most=_MAX_SLOTS)
+SLOTS = Option(
+    "max_slots", "Maximum number of features; further ones share entries by a hash.", int, least=1, most=_MAX_SLOTS
+)
 
 
 @dataclass(eq=False, repr=False)

@@ -10,9 +10,7 @@ from typing import Any
 from onlineboost.errors import ParameterError, ReadError, ReadWarning
 from onlineboost.registry import Option
 
-ENCODING = Option(
-    "encoding", "Encoding of text, such as latin-1 or utf-16.", default="utf-8, or Windows-1252 where it is not"
-)
+ENCODING = Option("encoding", "Text encoding, such as latin-1 or utf-16.", default="utf-8, else Windows-1252")
 _UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 _PIECE = 1 << 16  # bytes decoded at a time
 _SHOWN = 24  # characters of a line in a warning

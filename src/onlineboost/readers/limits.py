@@ -14,9 +14,9 @@ from onlineboost.registry import Option
 MAX_LINE_MB, MAX_BATCH_MB = 16, 1024  # defaults
 _MOST = 1 << 20
 
-MAX_LINE = Option("max_line_mb", "Maximum length of a line, in MB.", int, least=1, most=_MOST, default=MAX_LINE_MB)
+MAX_LINE = Option("max_line_mb", "Maximum line length, in MB.", int, least=1, most=_MOST, default=MAX_LINE_MB)
 MAX_BATCH = Option(
-    "max_batch_mb", "Maximum memory for a batch of rows, in MB.", int, least=1, most=_MOST, default=MAX_BATCH_MB
+    "max_batch_mb", "Maximum memory per batch of rows, in MB.", int, least=1, most=_MOST, default=MAX_BATCH_MB
 )
 
 

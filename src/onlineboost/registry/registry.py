@@ -33,6 +33,7 @@ class Option:
     tried: tuple[Any, ...] = ()  # values that ``onlineboost tune`` tries by default
     parse: Callable[[Any], Any] | None = None  # from text to the parameter's value
     default: Any = None  # on the command line, if not that of the constructor
+    metavar: str = ""  # the value, as help shows it
 
     @property
     def flags(self) -> tuple[str, ...]:

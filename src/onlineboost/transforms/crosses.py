@@ -263,7 +263,7 @@ def _pair_of_columns(text: str) -> tuple[str, str]:
 
 
 CROSSES = (
-    Option("crosses", "Products of all pairs of features, as new features.", bool, flag="--crosses"),
-    Option("cross", "Pair of columns A,B whose features are multiplied.", repeated=True, parse=_pair_of_columns),
+    Option("crosses", "Products of all feature pairs as additional features.", bool, flag="--crosses"),
+    Option("cross", "Products of the features of two columns.", repeated=True, parse=_pair_of_columns, metavar="A,B"),
 )
 TRANSFORMS.add(Entry("crosses", new_crosses, "Products of features", CROSSES))

@@ -21,7 +21,7 @@ from onlineboost.storage.validity import Limits, require
 MAX_BITS = 30
 BITS = Option(
     "bits",
-    "Number of features with slots of their own, as a power of two; further ones share slots by a hash.",
+    "Size of the feature table, 2**N; further features share entries by a hash.",
     int,
     short="-b",
     least=1,

@@ -257,5 +257,5 @@ def _choose_centred(state: StandardizeState, batch: Batch, r: int) -> None:
     counts[0] = m
 
 
-STANDARDIZE = Option("standardize", "Centring and bounding of features while learning.", bool, default=True)
+STANDARDIZE = Option("standardize", "Online standardization: features are centred and clipped.", bool, default=True)
 TRANSFORMS.add(Entry("standardize", new_standardize, "Standardize", (STANDARDIZE,)))

@@ -102,15 +102,13 @@ def read_model(given: Given, source: Source) -> Translation:
         )
     chosen = [name for name in _ADAPTIVE if name in given]
     if 0 < len(chosen) < len(_ADAPTIVE):
-        model.missing["--" + chosen[0]] = "steps are adaptive, normalised and importance-invariant, always."
+        model.missing["--" + chosen[0]] = "updates are always adaptive, normalised and importance-invariant."
     return model
 
 
 def _regressor(given: Given) -> Translation:
     model = Translation(["--task", "number"], is_default=True)
-    model.notes.append(
-        "the labels are numbers: OnlineBoostRegressor, which is more than vw's linear model (docs/regression.md)."
-    )
+    model.notes.append("numeric labels: OnlineBoostRegressor, more than vw's linear model (docs/regression.md).")
     without = [f"--{name}" for name in given if name in MODEL_OPTIONS]
     if without:
         model.notes.append(f"{', '.join(without)}: left out, since OnlineBoostRegressor chooses its own settings.")
@@ -146,7 +144,9 @@ def _loss(given: Given, model: Translation) -> None:
         )
         return
     if link not in ("identity", "logistic"):
-        model.missing[f"--link {link}"] = "scores are as they are; probabilities are a column of onlineboost predict."
+        model.missing[f"--link {link}"] = (
+            "scores have no link function; onlineboost predict has a column of probabilities."
+        )
     if link == "logistic" and "boosting" in given:
         model.missing["--link logistic"] = (
             "with --boosting it makes votes of 0 to 1, and an error of one half: leave it out."

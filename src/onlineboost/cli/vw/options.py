@@ -88,12 +88,12 @@ _IGNORED = """
 NOTHING_TO_DO = {
     **dict.fromkeys(_IGNORED.split(), ""),
     "binary": "the column label of the answers.",
-    "hash": "names keep apart as they are: nothing to choose.",
-    "predict_only_model": "a model file of ours can always go on learning.",
+    "hash": "names are kept apart without it.",
+    "predict_only_model": "a model file can always continue training.",
     "probabilities": "the column probability of the answers.",
-    "progress": "a line at every doubling, always.",
-    "sparse_weights": "memory is taken for features that were met, always.",
-    "strict_parse": "malformed lines are errors, always.",
+    "progress": "a line is printed at every doubling.",
+    "sparse_weights": "memory is used only for features in the data.",
+    "strict_parse": "malformed lines are always errors.",
 }
 """Options that need no counterpart, with what is worth knowing."""
 
@@ -101,22 +101,20 @@ _ALIKE = {
     "adax bfgs coin conjugate_gradient freegrad ftrl pistol sgd": (
         "--learner linear is vw's default learner: adaptive, normalised, importance-invariant."
     ),
-    "affix dictionary ngram skips spelling": "make these features before, and write them into the file.",
-    "csoaa ect log_multi oaa_subsample recall_tree": (
-        "leave it out: labels are classes, as many as come (docs/multiclass.md)."
-    ),
-    "csv dsjson json": "onlineboost train reads this format by rules of its own (docs/data.md).",
-    "cubic ksvm lrq nn": "the default of onlineboost train, which has trees, or --learner tree.",
+    "affix dictionary ngram skips spelling": "compute these features beforehand, and write them to the file.",
+    "csoaa ect log_multi oaa_subsample recall_tree": ("leave it out: multiclass needs no option (docs/multiclass.md)."),
+    "csv dsjson json": "onlineboost train reads this format by its own rules (docs/data.md).",
+    "cubic ksvm lrq nn": "use the default of onlineboost train, which has trees, or --learner tree.",
     "ignore ignore_linear": "cut the namespaces out of the file, or read a table with --drop COLUMN.",
-    "l1 l2": "there is no regularisation; standardising (leave out --no-standardize) bounds features.",
+    "l1 l2": "no regularisation; standardization (without --no-standardize) bounds features.",
     "node span_server total unique_id": (
         "onlineboost train --jobs N, or --engine ray --address ADDRESS (docs/scaling.md)."
     ),
-    "quantile_tau": "onlineboost train --task number, for labels that are numbers (docs/regression.md).",
+    "quantile_tau": "onlineboost train --task number, for regression (docs/regression.md).",
 }
 INSTEAD = {name: instead for names, instead in _ALIKE.items() for name in names.split()} | {
     "audit": "onlineboost predict MODEL FILE --explain 5 names the strongest features of each answer.",
-    "constant": "there is always a constant, which begins at 0.",
+    "constant": "there is always a constant, starting at 0.",
     "daemon": "onlineboost predict MODEL - answers a pipe; in Python, predict_one and learn_one.",
     "decay_learning_rate": "the learning rate is the same in all passes.",
     "early_terminate": "--holdout FILE tests the model at the end; no pass is left out.",
@@ -124,9 +122,9 @@ INSTEAD = {name: instead for names, instead in _ALIKE.items() for name in names.
     "help": "onlineboost vw --help, alone.",
     "holdout_after": "put these examples into a file of their own, for --holdout FILE.",
     "holdout_period": "--holdout FILE tests the model at the end, on a file of its own.",
-    "initial_t": "t begins at 0, always; --power-t is vw's --power_t.",
+    "initial_t": "t always starts at 0; --power-t is vw's --power_t.",
     "keep": "cut the other namespaces out of the file, or read a table with --drop COLUMN.",
-    "named_labels": "words as labels, in CSV or JSON lines.",
+    "named_labels": "use words as labels, in CSV or JSON lines.",
     "noconstant": "there is always a constant.",
     "OjaNewton": "--learner newton, for at most 256 features.",
     "save_per_pass": "--checkpoint-every N saves the model after each N examples.",

@@ -22,12 +22,12 @@ _LETTER = {name: f"-{letter}" for letter, name in SHORT.items()}
 
 
 def vw(
-    arguments: Annotated[list[str], typer.Argument(metavar="OPTIONS...", help="Options of vw, as they are.")],
+    arguments: Annotated[list[str], typer.Argument(metavar="VW_OPTIONS...", help="Options of vw, unchanged.")],
 ) -> None:
-    """Translate a command of Vowpal Wabbit: print the commands of ours that do the same. Nothing is run.
+    """Translate a Vowpal Wabbit command; nothing is run.
 
-    Commands go to standard output, differences to standard error. If an option has no counterpart it is named, no
-    command goes to standard output, and the exit code is 2.
+    Commands go to standard output, differences to standard error. An option without a counterpart is an error (exit
+    code 2).
 
     Examples:
 
@@ -109,17 +109,17 @@ def _model_of(given: dict[str, list[str]], found: Translation) -> str | None:
         found.missing["-i"] = "one model; several are stacked in Python by StackedEnsemble."
     if models:
         found.notes.append(
-            f"-i: {models[0]} is a model file of onlineboost; those of vw cannot be read: train it anew."
+            f"-i: {models[0]} is a model file of onlineboost; those of vw cannot be read: train it again."
         )
         kept = [flag(name) for name in given if name in MODEL_OPTIONS]
-        found.notes += [f"{', '.join(kept)}: settings come with the model."] if kept else []
+        found.notes += [f"{', '.join(kept)}: the model has its own settings."] if kept else []
     return models[0] if models else None
 
 
 def _test(given: dict[str, list[str]], found: Translation) -> None:
     model, data = _model_of(given, found), last(given, "data") or "-"
     if model is None:
-        raise ConflictError("vw -t without -i MODEL tests a model that has learnt nothing: name one with -i.")
+        raise ConflictError("vw -t without -i MODEL tests an untrained model: name one with -i.")
     if "final_regressor" in given:
         found.missing["-f"] = "with -t the model does not change: cp MODEL FILE."
     outputs = _outputs(given)
@@ -145,11 +145,9 @@ def _train(given: dict[str, list[str]], model: Translation, found: Translation) 
     words = ["onlineboost", "train", data, "-f", "vw"]
     if start is not None:
         words += ["--resume", start]
-        found.notes.append(
-            "files that the model has learnt before are skipped: --again learns them once more, as vw does."
-        )
+        found.notes.append("files already learned are skipped; --again trains on them again, as vw does.")
         if output is None:
-            found.notes.append(f"without -f the model goes on in {start} itself; -f FILE keeps the old one.")
+            found.notes.append(f"without -f, {start} is overwritten; -f FILE keeps it.")
     else:
         words += model.options
         found.missing |= model.missing
@@ -159,7 +157,7 @@ def _train(given: dict[str, list[str]], model: Translation, found: Translation) 
     if passes != "1":
         words += ["--passes", passes]
         if "holdout_off" not in given:
-            found.notes.append("--passes: all examples are learnt; vw holds out every tenth, and may stop early.")
+            found.notes.append("--passes: all examples are learned; vw holds out every tenth, and may stop early.")
     outputs = _outputs(given)
     for answers, option in [*outputs.items()][:1]:
         words += _predictions(answers, option, passes, _columns(given, model), found)
@@ -168,7 +166,7 @@ def _train(given: dict[str, list[str]], model: Translation, found: Translation) 
     found.commands.append(shlex.join([*words, *_quiet(given)]))
     if start is None and not model.is_default:
         found.notes.append(
-            f"with no choices, onlineboost train {shlex.quote(data)} -f vw is OnlineBoost (docs/benchmarks.md)."
+            f"without options, onlineboost train {shlex.quote(data)} -f vw is OnlineBoost (docs/benchmarks.md)."
         )
 
 
@@ -187,7 +185,7 @@ def _predictions(output: str | None, option: str, passes: str, columns: str, fou
     """The option that writes the answers before learning."""
     if passes != "1":
         found.missing[option] = (
-            "answers before learning are of one pass: leave out --passes, or answer after it (-t -i)."
+            "progressive predictions need one pass: leave out --passes, or predict afterwards (-t -i)."
         )
         return []
     path, where = Path(output or ""), ""

@@ -243,14 +243,15 @@ def open_table(output: Output, schema: Any, separator: str = ",") -> Any:
 
 
 OPTIONS = (
-    Option("header", "Column names in the first line.", bool, default="guessed from the first line"),
+    Option("header", "Column names in the first line.", bool, default="detected"),
     Option(
         "separator",
-        "Character between cells, or tab.",
+        "Cell separator: a character, or tab.",
         parse=lambda typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed),
-        default="guessed from the first line",
+        default="detected",
+        metavar="CHAR",
     ),
-    Option("decimal", "Decimal point of numbers: . or ,", default="guessed from the first rows with a comma"),
+    Option("decimal", "Decimal mark: a point or a comma.", default="detected", metavar="CHAR"),
     MAX_LINE,
     ENCODING,
 )
