@@ -197,8 +197,8 @@ def test_the_default_has_a_deeper_part():
     """In the place of one that two classes have; a fourth class leaves it as it is."""
     model = OnlineBoost(random_state=0)
     two = model._new_node(0)
-    three = model.with_classes(two, 3)
-    four = model.with_classes(three, 4)
+    three = model._with_classes(two, 3)
+    four = model._with_classes(three, 4)
     depths = [[getattr(part.leaves[0].learner, "max_depth", 0) for part in one.parts] for one in (two, three, four)]
     assert depths == [[0, 0, 0, 0, 0, 8, deep, 0, 0, 0] for deep in (5, 10, 10)]
     assert four.parts[6].parts[:3] == three.parts[6].parts and four.stack is three.stack

@@ -108,7 +108,7 @@ def test_rows_with_the_same_features(case):
         together = model.learn(whole)
         alone = np.concatenate([twin.learn(cut(whole, k, k + 1)) for k in range(400)])
         assert np.array_equal(together, alone)
-    one, other = model.fitted.root, twin.fitted.root
+    one, other = model._fitted.root, twin._fitted.root
     assert all(np.array_equal(a, b) for a, b in zip(one.slots, other.slots, strict=True))
     assert np.array_equal(one.committee.numbers, other.committee.numbers)
 
