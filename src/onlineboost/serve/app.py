@@ -1,0 +1,111 @@
+"""The ASGI application: finds the route of a request, checks access and limits, and sends the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from onlineboost.serve import answers, http
+from onlineboost.serve.http import Request, Response, Routes, Timing
+from onlineboost.serve.service import Service
+from onlineboost.serve.state import Served
+from onlineboost.serve.tokens import Tokens, check_origin
+from onlineboost.serve.writer import Command
+
+
+class App:
+    """Answers requests to a service. ``hosts`` are the names that it has; None: any."""
+
+    def __init__(self, service: Service, tokens: Tokens | None = None, hosts: set[str] | None = None) -> None:
+        from onlineboost.serve.routes import all_routes
+
+        self.service, self.tokens, self.hosts = service, tokens, hosts
+        self.state, self.limits = service.state, service.limits
+        self.routes = Routes(all_routes())
+        self.timing = Timing()
+        self.stopping = asyncio.Event()
+        self.active = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+
+    async def _live(self, receive: Any, send: Any) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown":
+                self.stopping.set()
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        began, name, status = time.perf_counter(), "none", 500
+        self.active += 1
+        try:
+            try:
+                request = Request(
+                    scope["method"], scope["path"], dict(scope["headers"]), scope["query_string"].decode("latin-1"), []
+                )
+                request.receive, request.send = receive, send
+                path = scope.get("raw_path", b"").decode("latin-1").partition("?")[0] or scope["path"]
+                route, request.names = self.routes.find(request.method, path)
+                name = route.path
+                if route.level != "open":
+                    check_origin(request, self.hosts)
+                    if self.tokens is not None:
+                        self.tokens.check(request, route.level)
+                if request.method in ("POST", "PUT"):
+                    await http.read_body(request, getattr(self.limits, route.limit) << 20, _FLAGS[route.limit])
+                response = route.answer(self, request)
+                if not isinstance(response, Response):
+                    response = await response
+            except (ConnectionResetError, asyncio.CancelledError):
+                raise
+            except Exception as problem:
+                response = http.error_response(problem)
+            status = response.status
+            await http.send(send, response)
+        except ConnectionResetError:
+            status = 499
+        finally:
+            self.active -= 1
+            self.timing.add(name, status, time.perf_counter() - began)
+
+    async def write(self, command: Command) -> Any:
+        """The answer of the writer to a command, which is on disk then."""
+        return await self.service.writer.ask(command, asyncio.get_running_loop())
+
+    # ---- facts
+
+    def model_facts(self, served: Served) -> dict[str, Any]:
+        """What a model is."""
+        fitted = answers.fitted_of(served.model)
+        return {
+            "name": served.name,
+            "model": repr(served.model),
+            "task": "regression" if fitted.of_numbers else "classification",
+            "classes": None if fitted.of_numbers else fitted.target.classes.tolist(),
+            "learnt": served.model.n_seen_,
+            "since": served.since,
+            "changed": served.changed,
+        }
+
+    def model_metrics(self, served: Served) -> dict[str, Any]:
+        """How good a model is, and what waits."""
+        with self.service.journal.reader() as db:
+            text = "select count(*), min(time) from tickets where model = ? and done is null"
+            waiting, oldest = db.execute(text, (served.name,)).fetchone()
+        return {
+            "model": served.name,
+            **answers.metrics(served.model),
+            "waiting": waiting,
+            "oldest_waiting": oldest,
+            "requests": dict(served.counts),
+        }
+
+
+_FLAGS = {"body_mb": "--max-body-mb", "model_mb": "--max-model-mb"}
