@@ -101,7 +101,8 @@ def _run(models, dir, settings, limits, tokens, hosts, host, port, follow, follo
     from onlineboost.serve.app import App
     from onlineboost.serve.service import Service
 
-    with Service(dir, settings, limits, follow) as service:
+    token = follow_token_file.read_text().strip() if follow_token_file is not None else None
+    with Service(dir, settings, limits, follow, token) as service:
         for path in models:
             if service.leading and not service.add_file(path.stem, path):
                 announce(f"model {path.stem}: goes on from {dir}, not from {path}; PUT replaces it")

@@ -159,6 +159,7 @@ class Promote(Admin):
         one = journal.draft("promote", "", "", b"", now, journal.head.epoch + 1)
         journal.append(one)
         journal.set("role", "leader")
+        journal.set("led", 1)
         self.events.append(one)
 
     def finish(self, writer: Writer) -> Any:

@@ -159,7 +159,7 @@ async def promote(app: App, request: Request) -> Response:
 async def fence(app: App, request: Request) -> Response:
     given = request.read(examples.decoder(messages.Fence))
     await to_thread(app.service.fence, given.epoch, given.leader)
-    return Response({"role": app.service.role, "epoch": app.service.journal.head.epoch})
+    return Response({"role": app.service.role, "epoch": app.service.journal.committed.epoch})
 
 
 _M = "/v1/models/{model}"

@@ -19,6 +19,8 @@ def live(app: App, request: Request) -> Response:
 def ready(app: App, request: Request) -> Response:
     service = app.service
     problem = service.writer.failure or service.writer.trouble or service.snapshots.differs
+    if service.follower is not None and service.role == "follower":
+        problem = problem or service.follower.ended
     if service.role == "fenced":
         problem = f"epoch {service.journal.get('fenced')} began elsewhere"
     if app.stopping.is_set():
@@ -35,7 +37,7 @@ def status(app: App, request: Request) -> Response:
 def facts(app: App) -> dict[str, Any]:
     """The state of the service."""
     service, writer = app.service, app.service.writer
-    head = service.journal.head
+    head = service.journal.committed
     return {
         "version": __version__,
         "role": service.role,

@@ -26,6 +26,31 @@ class App:
         self.timing = Timing()
         self.stopping = asyncio.Event()
         self.active = 0
+        self.one_rebuild = asyncio.Semaphore(1)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news: asyncio.Event | None = None
+        service.listeners.append(self._hear)
+
+    def _hear(self, commands: list[Command]) -> None:
+        """A group was written; called by the writer."""
+        loop = self._loop
+        if self._news is not None and loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        if self._news is not None:
+            self._news.set()
+            self._news = None
+
+    async def news(self, seconds: float) -> None:
+        """Wait until something is written, the service stops, or so many seconds have passed."""
+        self._loop = asyncio.get_running_loop()
+        if self._news is None:
+            self._news = asyncio.Event()
+        waits = [asyncio.ensure_future(one.wait()) for one in (self._news, self.stopping)]
+        _, left = await asyncio.wait(waits, timeout=max(seconds, 0.0), return_when=asyncio.FIRST_COMPLETED)
+        for one in left:
+            one.cancel()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":

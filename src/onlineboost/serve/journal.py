@@ -66,8 +66,13 @@ class Head(NamedTuple):
 class Journal:
     """The open journal. One thread writes; ``reader`` gives connections to others."""
 
-    def __init__(self, path: Path, busy: float = 1.0) -> None:
+    def __init__(self, path: Path, busy: float = 1.0, only_read: bool = False) -> None:
         self.path = path
+        self._unwritten: list[Event] = []
+        self.head = self.committed = Head()  # other threads read ``committed``
+        if only_read:
+            self._db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=1.0, isolation_level=None)
+            return
         fresh = not path.exists()
         self._db = self._connect(busy)
         try:
@@ -75,8 +80,7 @@ class Journal:
                 self._create()
             self._check()
             self._db.execute("pragma journal_mode=wal")
-            self.head = self._find_head()
-            self._unwritten: list[Event] = []
+            self.head = self.committed = self._find_head()
         except sqlite3.DatabaseError as problem:
             self._db.close()
             raise self._unreadable(problem) from problem
@@ -113,8 +117,12 @@ class Journal:
         ).fetchone()
         return Head(*last) if last else Head()
 
+    def reading(self) -> Journal:
+        """The same journal for another thread, which only reads."""
+        return Journal(self.path, only_read=True)
+
     def close(self) -> None:
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(sqlite3.Error):  # one that only reads cannot
             self._db.execute("pragma wal_checkpoint(truncate)")
         self._db.close()
 
@@ -139,6 +147,7 @@ class Journal:
             yield
             self._write()
             self._db.execute("commit")
+            self.committed = self.head
         except BaseException:
             self.head = head
             with contextlib.suppress(sqlite3.Error):

@@ -17,6 +17,7 @@ from onlineboost.model import load
 from onlineboost.serve import admin, answers, snapshots
 from onlineboost.serve.commands import Expire
 from onlineboost.serve.errors import ServeError, StateError
+from onlineboost.serve.follower import Follower
 from onlineboost.serve.journal import Journal
 from onlineboost.serve.limits import Limits, Settings, check_name
 from onlineboost.serve.saver import Saver, file_digest, sync_folder
@@ -46,7 +47,12 @@ class Service:
     """
 
     def __init__(
-        self, folder: Path, settings: Settings | None = None, limits: Limits | None = None, follow: str | None = None
+        self,
+        folder: Path,
+        settings: Settings | None = None,
+        limits: Limits | None = None,
+        follow: str | None = None,
+        follow_token: str | None = None,
     ) -> None:
         self.folder, self.settings, self.limits = folder, settings or Settings(), limits or Limits()
         self.started = time.time()
@@ -80,8 +86,12 @@ class Service:
         self.writer.on_applied = lambda one: self.snapshots.handle(one, self.leading)
         self.writer.on_tick = self._tick
         self.writer.on_group = self._tell
+        if follow is not None:
+            self.follower = Follower(self, follow, follow_token)
         self.saver.start()
         self.writer.start()
+        if self.follower is not None:
+            self.follower.start()
 
     def _hold_folder(self) -> None:
         """One service has one folder."""
@@ -134,6 +144,7 @@ class Service:
                 self.journal.set("leader", follow)
             elif role is None:
                 self.journal.set("role", "leader")
+                self.journal.set("led", 1)
         self.role = str(self.journal.get("role"))
         self.leader = self.journal.get("leader")
         if self.role == "follower" and follow is None:
@@ -178,12 +189,16 @@ class Service:
         """Make this service the leader of a new epoch."""
         if self.role == "leader":
             raise ServeError(409, "this service is the leader", "")
+        if self.role == "fenced":
+            raise ServeError(409, "this service was a leader, and a later epoch has begun", "restart it with --follow")
         if self.snapshots.differs:
             raise ServeError(409, f"this follower is not its leader: {self.snapshots.differs}", "promote another one")
         if self.follower is not None:
             self.follower.stop()
         found: dict[str, Any] = self.writer.submit(admin.Promote()).result()
-        self.role, self.leader = "leader", None
+        before, self.role, self.leader = self.leader, "leader", None
+        if self.follower is not None and before:
+            threading.Thread(target=self.follower.tell, args=(found["epoch"],), daemon=True).start()
         return found
 
     # ---- what the service does on its own, in the writer's thread
