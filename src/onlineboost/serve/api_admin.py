@@ -10,12 +10,13 @@ from typing import Any
 from onlineboost.errors import ParameterError
 from onlineboost.model import OnlineModel, kind_of_model
 from onlineboost.parameters import build
-from onlineboost.serve import admin, answers, examples, messages
+from onlineboost.serve import admin, examples, messages
 from onlineboost.serve.app import App
 from onlineboost.serve.errors import ServeError
 from onlineboost.serve.http import Request, Response, Route, to_thread
 from onlineboost.serve.limits import check_name
 from onlineboost.serve.saver import copied
+from onlineboost.serve.state import begin, warm
 
 FILE = "application/octet-stream"
 _TASKS = "classification", "regression"
@@ -78,10 +79,7 @@ def _new_model(given: messages.NewModel) -> OnlineModel:
             found = build(described, kind_of_model)
         if not isinstance(found, OnlineModel):
             raise ServeError(422, "this describes no model", 'send {"model": "OnlineBoost"}')
-        fitted = found.new_fitted(found.new_target())
-        found.fitted = fitted
-        answers.ask(found, {})
-        found.fitted = None
+        warm(begin(found.clone()))
     except (ParameterError, *_NONSENSE) as problem:
         raise ServeError(422, f"the model cannot be made: {problem}", "correct its parameters") from None
     return found

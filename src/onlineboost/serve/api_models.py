@@ -29,7 +29,7 @@ async def predict(app: App, request: Request) -> Response:
         given, several = examples.read(request, messages.Predict, app.limits)
     keeps = request.flag("ticket") or any(one.ticket or one.id is not None for one in given)
     if keeps:
-        found = await _ask(app, served, given)
+        found = await ask(app, request, served, given)
     elif len(given) == 1:
         found = [answers.predict_one(served.model, given[0].features)]
     elif len(given) <= _FEW:
@@ -42,9 +42,11 @@ async def predict(app: App, request: Request) -> Response:
     return Response(found if several else found[0], 201 if keeps else 200)
 
 
-async def _ask(app: App, served: Any, given: list[messages.Predict]) -> list[dict[str, Any]]:
+async def ask(app: App, request: Request, served: Any, given: list[messages.Predict]) -> list[dict[str, Any]]:
     """Answers with ids, which are in the journal before they are answered."""
     app.service.check_leading()
+    if app.tokens is not None:
+        app.tokens.check(request, "learn")
 
     def work() -> tuple[list[tuple[str, bytes]], list[dict[str, Any]]]:
         asked = [answers.ask(served.model, one.features) for one in given]
@@ -74,14 +76,14 @@ async def learn(app: App, request: Request) -> Response:
         label = request.option("label") or "label"
         payload = await to_thread(examples.labels_last, table, label)
         if table.num_rows:
-            await _make(app, name, table.column(label)[0].as_py())
+            await make(app, name, table.column(label)[0].as_py())
         return await _learn_many(app, request, "table", payload, table.num_rows)
     if len(request.body) > 1 << 16:
         given, several = await to_thread(examples.read, request, messages.Learn, app.limits)
     else:
         given, several = examples.read(request, messages.Learn, app.limits)
     if given:
-        await _make(app, name, _kind_of_label(given))
+        await make(app, name, _kind_of_label(given))
     if several and all(one.id is None for one in given):
         rows = [events.Example(one.features, one.label, one.weight) for one in given]
         return await _learn_many(app, request, "rows", events.encode(rows), len(rows))
@@ -111,10 +113,12 @@ async def _learn_many(app: App, request: Request, kind: str, payload: bytes, row
     return Response(await app.write(LearnMany(request.names[0], _id(app, request), kind, payload, rows)))
 
 
-async def _make(app: App, name: str, label: Any) -> None:
+async def make(app: App, name: str, label: Any) -> None:
     """Make the default model for labels such as this one, if there is none of the name."""
     if name not in app.state.models:
-        await app.write(app.service.default_for(name, label))
+        async with app.one_rebuild:
+            if name not in app.state.models:
+                await app.write(await to_thread(app.service.default_for, name, label))
 
 
 async def label(app: App, request: Request) -> Response:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from pathlib import Path
 
-from onlineboost import __version__
+import msgspec
+
+from onlineboost.serve import openapi, prometheus, stream
 from onlineboost.serve.app import App
 from onlineboost.serve.errors import ServeError
 from onlineboost.serve.http import Request, Response, Route
@@ -31,35 +34,53 @@ def ready(app: App, request: Request) -> Response:
 
 
 def status(app: App, request: Request) -> Response:
-    return Response(facts(app))
+    return Response(app.status())
 
 
-def facts(app: App) -> dict[str, Any]:
-    """The state of the service."""
-    service, writer = app.service, app.service.writer
-    head = service.journal.committed
-    return {
-        "version": __version__,
-        "role": service.role,
-        "leader": service.leader,
-        "epoch": head.epoch,
-        "seq": head.seq,
-        "applied": service.state.seq,
-        "snapshot": service.snapshots.last_seq,
-        "waiting_for_writer": writer.n_waiting,
-        "clock_behind": round(writer.clock.behind(), 3),
-        "problems": [
-            text
-            for text in (writer.failure, writer.trouble, service.saver.problem, service.snapshots.differs)
-            if text is not None
-        ],
-        "follower": service.follower.facts() if service.follower is not None else None,
-        "models": sorted(service.state.models),
-    }
+def prometheus_text(app: App, request: Request) -> Response:
+    return Response(body=prometheus.text(app).encode(), type=prometheus.TYPE)
 
 
+def events(app: App, request: Request) -> Response:
+    return Response(parts=stream.events(app), type="text/event-stream")
+
+
+def openapi_document(app: App, request: Request) -> Response:
+    return Response(body=_document(), type="application/json")
+
+
+@functools.cache
+def _document() -> bytes:
+    from onlineboost.serve.routes import all_routes
+
+    return msgspec.json.encode(openapi.document(all_routes()))
+
+
+def page(app: App, request: Request) -> Response:
+    return Response(body=_file("page.html"), type="text/html; charset=utf-8", headers=_PAGE)
+
+
+def script(app: App, request: Request) -> Response:
+    return Response(body=_file("page.js"), type="text/javascript; charset=utf-8", headers=_PAGE)
+
+
+@functools.cache
+def _file(name: str) -> bytes:
+    return (Path(__file__).parent / name).read_bytes()
+
+
+_PAGE = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+}
 ROUTES = [
     Route("GET", "/healthz", live, "open", "Whether the process works"),
     Route("GET", "/readyz", ready, "open", "Whether requests are answered and written"),
+    Route("GET", "/", page, "open", "The page"),
+    Route("GET", "/page.js", script, "open", "The script of the page"),
+    Route("GET", "/openapi.json", openapi_document, "open", "This document"),
+    Route("GET", "/metrics", prometheus_text, "read", "Metrics for Prometheus"),
+    Route("GET", "/v1/events", events, "read", "Metrics and examples as server-sent events"),
     Route("GET", "/v1/status", status, "read", "Role, epoch, position, problems"),
 ]

@@ -6,8 +6,10 @@ import asyncio
 import time
 from typing import Any
 
+from onlineboost import __version__
 from onlineboost.serve import answers, http
 from onlineboost.serve.http import Request, Response, Routes, Timing
+from onlineboost.serve.samples import Samples
 from onlineboost.serve.service import Service
 from onlineboost.serve.state import Served
 from onlineboost.serve.tokens import Tokens, check_origin
@@ -27,6 +29,9 @@ class App:
         self.stopping = asyncio.Event()
         self.active = 0
         self.one_rebuild = asyncio.Semaphore(1)
+        self.streams = 0
+        self.samples = Samples()
+        service.listeners.append(self.samples.hear)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news: asyncio.Event | None = None
         service.listeners.append(self._hear)
@@ -118,6 +123,54 @@ class App:
             "since": served.since,
             "changed": served.changed,
         }
+
+    def status(self) -> dict[str, Any]:
+        """The state of the service."""
+        service, writer = self.service, self.service.writer
+        head, shots = service.journal.committed, service.snapshots
+        problems = writer.failure, writer.trouble, service.saver.problem, shots.differs
+        return {
+            "version": __version__,
+            "role": service.role,
+            "leader": service.leader,
+            "epoch": head.epoch,
+            "seq": head.seq,
+            "chain": head.chain.hex(),
+            "applied": service.state.seq,
+            "snapshot": shots.last_seq,
+            "waiting_for_writer": writer.n_waiting,
+            "clock_behind": round(writer.clock.behind(), 3),
+            "problems": [text for text in problems if text is not None],
+            "follower": service.follower.facts() if service.follower is not None else None,
+            "models": sorted(service.state.models),
+        }
+
+    def overview(self) -> dict[str, Any]:
+        """The state of the service and the metrics of all models."""
+        waiting = self.waiting()
+        models = [
+            {
+                "model": name,
+                **answers.metrics(served.model),
+                "waiting": waiting.get(name, 0),
+                "requests": {**served.counts},
+            }
+            for name, served in sorted(self.state.models.items())
+        ]
+        return {"status": self.status(), "models": models, "latency": self.latency(), "time": time.time()}
+
+    def latency(self) -> dict[str, dict[str, float | None]]:
+        """Quantiles of seconds of answers, by route."""
+        shares = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+        return {
+            route: {name: self.timing.quantile(route, share) for name, share in shares.items()}
+            for route in [*self.timing.buckets]
+        }
+
+    def waiting(self) -> dict[str, int]:
+        """Number of waiting tickets by model."""
+        with self.service.journal.reader() as db:
+            return dict(db.execute("select model, count(*) from tickets where done is null group by model").fetchall())
 
     def model_metrics(self, served: Served) -> dict[str, Any]:
         """How good a model is, and what waits."""

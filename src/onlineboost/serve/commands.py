@@ -25,6 +25,7 @@ class Learn(Command):
         super().__init__()
         self.model, self.id, self.example = model, id, example
         self.payload = events.encode(example)
+        self.found: dict[str, Any] = {}
 
     def prepare(self, writer: Writer, now: float) -> None:
         served = writer.state.served(self.model)
@@ -41,8 +42,18 @@ class Learn(Command):
         served = writer.state.served(self.model)
         _count(served, "learnt", 1)
         model, (scores,) = served.model, self.results
-        found = answers.answer(model, answers.fitted_of(model), scores)
+        self.found = found = answers.answer(model, answers.fitted_of(model), scores)
         return {"seq": self.events[0].seq, "learnt": True, **({"id": self.id} if self.id else {}), **found}
+
+    def sample(self) -> dict[str, Any]:
+        given = self.example
+        return {
+            "model": self.model,
+            "features": given.features,
+            "label": given.label,
+            "id": self.id or None,
+            **self.found,
+        }
 
 
 class LearnMany(Command):

@@ -21,7 +21,7 @@ from onlineboost.serve.follower import Follower
 from onlineboost.serve.journal import Journal
 from onlineboost.serve.limits import Limits, Settings, check_name
 from onlineboost.serve.saver import Saver, file_digest, sync_folder
-from onlineboost.serve.state import check_servable, default_model
+from onlineboost.serve.state import begin, default_model, warm
 from onlineboost.serve.writer import Writer
 
 try:
@@ -81,6 +81,8 @@ class Service:
             self.snapshots.last_seq = seq
         self.snapshots.last_time = self.journal.head.time or self.writer.clock.now()
         self.snapshots.collect()
+        for served in state.models.values():
+            answers.predict_one(served.model, {})  # loads compiled code before the first request
         for one, model in unwritten:
             self.snapshots.write_checkpoint(one, model)
         self.writer.on_applied = lambda one: self.snapshots.handle(one, self.leading)
@@ -224,14 +226,15 @@ class Service:
 
     def default_for(self, name: str, label: Any) -> admin.Create:
         """The command that makes a model at its first example."""
-        return admin.Create(name, default_model(label), keep=True)
+        check_name(name)
+        model = default_model(label)
+        warm(begin(model.clone()))
+        return admin.Create(name, model, keep=True)
 
     def accept(self, name: str, temporary: Path) -> admin.Put:
         """Check a model file, which is in the folder already, and make the command that puts it."""
         check_name(name)
-        model = load(temporary)
-        check_servable(model)
-        answers.predict_one(model, {})
+        warm(load(temporary))
         digest = file_digest(temporary)
         self.snapshots.arriving.add(digest)
         with temporary.open("rb") as file:

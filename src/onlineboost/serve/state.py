@@ -111,9 +111,22 @@ def begin(model: OnlineModel) -> OnlineModel:
     return model
 
 
-def check_servable(model: OnlineModel) -> None:
-    """Raise an error for a model that the service cannot keep."""
-    late.ask_apart(answers.fitted_of(model), {})
+def warm(model: OnlineModel) -> None:
+    """Learn, ask and predict a little with a model that is not used for anything else.
+
+    What has to be compiled is compiled by it, while requests to other models are answered; and a model that the service
+    cannot keep leads to its error here.
+    """
+    fitted = answers.fitted_of(model)
+    known = [] if fitted.of_numbers else fitted.target.classes.tolist()
+    labels = [0.5, 1.5] if fitted.of_numbers else (known or ["no", "yes"])[:2]
+    late.ask_apart(fitted, {})
+    for label in labels * 2:
+        with fitted.lock.turn():
+            fitted.learn_one({}, label, 1.0)
+        data, _ = late.ask_apart(fitted, {})
+        late.tell_apart(fitted, data, label, 1.0)
+        answers.predict_one(model, {})
 
 
 # ---- events

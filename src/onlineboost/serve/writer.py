@@ -50,6 +50,10 @@ class Command:
                 raise result
         return None
 
+    def sample(self) -> dict[str, Any] | None:
+        """An example that was learnt, for those who watch; None: this command has none."""
+        return None
+
     def write(self, writer: Writer, kind: str, model: str, id: str, payload: bytes, now: float) -> Event:
         one = writer.journal.draft(kind, model, id, payload, now)
         writer.journal.append(one)
