@@ -72,6 +72,7 @@ class Journal:
         self.head = self.committed = Head()  # other threads read ``committed``
         if only_read:
             self._db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=1.0, isolation_level=None)
+            self.head = self.committed = self._find_head()
             return
         fresh = not path.exists()
         self._db = self._connect(busy)
