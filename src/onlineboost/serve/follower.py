@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import logging
 import secrets
+import socket
 import threading
 import time
 from typing import Any
@@ -79,6 +81,10 @@ class Follower(threading.Thread):
 
     def stop(self) -> None:
         self._ended.set()
+        waiting = getattr(self._connection, "sock", None)
+        if waiting is not None:
+            with contextlib.suppress(OSError):
+                waiting.shutdown(socket.SHUT_RDWR)  # it may wait for events
         if self.is_alive() and threading.current_thread() is not self:
             self.join(_TIMEOUT)
 

@@ -18,6 +18,7 @@ from onlineboost.serve.errors import ServeError, as_serve_error
 log = logging.getLogger("onlineboost.serve")
 JSON, NDJSON, ARROW = "application/json", "application/x-ndjson", "application/vnd.apache.arrow.stream"
 SAFE = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
+_DRAINED = 4 << 20  # bytes beyond the limit that are read, so that a client hears the answer
 _encode = msgspec.json.Encoder().encode
 _json_headers = [(b"content-type", JSON.encode()), *SAFE]
 
@@ -135,20 +136,28 @@ class Routes:
 async def read_body(request: Request, most: int, flag: str) -> None:
     """Read the body, unless it is too large."""
     size = request.header("content-length")
-    if size.isdigit() and int(size) > most:
+    too_large = size.isdigit() and int(size) > most
+    if too_large and int(size) > most + _DRAINED:
         raise _too_large(most, flag)
-    parts, total = [], 0
+    parts: list[bytes] = []
+    total = 0
     while True:
         message = await request.receive()
         if message["type"] == "http.disconnect":
             raise ConnectionResetError
         part = message.get("body", b"")
         total += len(part)
-        if total > most:
-            raise _too_large(most, flag)
-        parts.append(part)
+        too_large = too_large or total > most
+        if total > most + _DRAINED:
+            break
+        if too_large:
+            parts.clear()
+        elif part:
+            parts.append(part)
         if not message.get("more_body"):
             break
+    if too_large:
+        raise _too_large(most, flag)
     request.body = parts[0] if len(parts) == 1 else b"".join(parts)
 
 

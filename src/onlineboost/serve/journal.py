@@ -75,8 +75,11 @@ class Journal:
             self.head = self.committed = self._find_head()
             return
         fresh = not path.exists()
-        self._db = self._connect(busy)
+        self._db = sqlite3.connect(path, timeout=busy, isolation_level=None, check_same_thread=False)
         try:
+            self._db.execute("pragma synchronous=full")
+            self._db.execute("pragma secure_delete=on")
+            self._db.execute("pragma wal_autocheckpoint=4000")
             if fresh or not self._db.execute("select count(*) from sqlite_master").fetchone()[0]:
                 self._create()
             self._check()
@@ -85,13 +88,6 @@ class Journal:
         except sqlite3.DatabaseError as problem:
             self._db.close()
             raise self._unreadable(problem) from problem
-
-    def _connect(self, busy: float) -> sqlite3.Connection:
-        found = sqlite3.connect(self.path, timeout=busy, isolation_level=None, check_same_thread=False)
-        found.execute("pragma synchronous=full")
-        found.execute("pragma secure_delete=on")
-        found.execute("pragma wal_autocheckpoint=4000")
-        return found
 
     def _create(self) -> None:
         self._db.execute(f"pragma application_id={_APPLICATION}")

@@ -63,7 +63,11 @@ class Service:
         self._hold_folder()
         for left in (folder / "models").glob("*.new*"):
             left.unlink()
-        self.journal = Journal(folder / "journal.sqlite", self.settings.busy)
+        try:
+            self.journal = Journal(folder / "journal.sqlite", self.settings.busy)
+        except BaseException:
+            self._release_folder()
+            raise
         try:
             state, seq, manifest, unwritten = snapshots.recover(self.journal, folder)
             self._set_role(follow)
