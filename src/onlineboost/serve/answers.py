@@ -6,12 +6,17 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from onlineboost.data.batch import Floats
 from onlineboost.data.scores import as_columns
 from onlineboost.ensembles.regressor import OnlineBoostRegressor
 from onlineboost.fitted import late
 from onlineboost.fitted.fitted import Fitted
 from onlineboost.model import OnlineModel
+from onlineboost.readers.memory import table_of_lines
+
+_lines = msgspec.json.Encoder().encode_lines
 
 
 def key(label: Any) -> str:
@@ -79,7 +84,12 @@ def predict_many(model: OnlineModel, X: Any) -> list[dict[str, Any]]:
     """The answers to a list of dicts or an Arrow table."""
     if not len(X):
         return []
-    return answers(model, fitted_of(model), model.scores_many(X))
+    fitted = fitted_of(model)
+    if isinstance(X, list) and fitted.columns.schema is None:  # of JSON: there is no need to look at each value
+        source = table_of_lines(_lines(X), fitted.columns)
+        fitted.columns.locate(source)
+        return answers(model, fitted, fitted.scores(source))
+    return answers(model, fitted, model.scores_many(X))
 
 
 def ask(model: OnlineModel, x: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
