@@ -196,6 +196,32 @@ def test_a_swapped_model_file_is_refused(tmp_path):
         Service(tmp_path)
 
 
+def test_the_journal_is_bounded(tmp_path):
+    with running(tmp_path, settings=Settings(journal_mb=1, snapshot_every=200)) as service:
+        service("PUT", M, PERCEPTRON)
+        service("POST", M + "/predict", {"features": {"size": 1.0}, "id": "waits"})
+        rows = [{"features": {f"number {j}": 1.0 for j in range(100)}, "label": "small"}] * 20
+        for _ in range(60):
+            assert service("POST", M + "/learn", rows)[0] == 200
+        db = service.service.journal
+        for _ in range(2):
+            service("POST", "/v1/snapshot")
+            until(lambda: not service.service.snapshots.running)
+        ((pages,),) = db.sql("pragma page_count")
+        ((free,),) = db.sql("pragma freelist_count")
+        assert (pages - free) * 4096 < 1 << 20
+        assert service("POST", M + "/label", {"id": "waits", "label": "small"})[0] == 200
+
+
+def test_an_event_that_nobody_foresaw_does_not_end_the_service(tmp_path, monkeypatch):
+    with running(tmp_path) as service:
+        service("PUT", M, PERCEPTRON)
+        monkeypatch.setattr(Perceptron, "progressive_many", lambda *_: 1 / 0)
+        rows = [{"features": {"size": 1.0}, "label": "small"}]
+        assert service("POST", M + "/learn", rows)[0] == 422
+        assert learn(service, 1)[0] == 200
+
+
 def test_one_service_has_one_folder(tmp_path):
     with Service(tmp_path), pytest.raises(StateError, match="another onlineboost serve"):
         Service(tmp_path)

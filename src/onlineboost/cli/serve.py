@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +44,9 @@ def serve(
         str, o.data("Label with which expired tickets are learned, as JSON, such as 0 or '\"no\"'; drop: none.")
     ] = "drop",
     retain: Annotated[str, o.data("Time for which learned examples and answered ids are kept in the journal.")] = "1d",
+    max_journal_mb: Annotated[
+        int, o.data("Megabytes of the journal; beyond them it is kept for a shorter time.", min=1)
+    ] = 4096,
     snapshot_every: Annotated[int, o.output("Number of events between snapshots.", min=1)] = 100_000,
     snapshot_after: Annotated[str, o.output("Time after which a changed model is in a snapshot.")] = "5m",
     max_body_mb: Annotated[int, o.boosting("Megabytes of a request.", min=1)] = 64,
@@ -69,8 +73,11 @@ def serve(
             raise MissingPackageError("onlineboost serve", package, "'onlineboost[serve]'")
     if dir is None:
         raise ParameterError("--dir", None, "a folder for models and journal, such as --dir state")
+    from onlineboost.serve import server
+    from onlineboost.serve.app import App
     from onlineboost.serve.errors import ServeError, StateError
     from onlineboost.serve.limits import Limits, Settings, seconds
+    from onlineboost.serve.service import Service
     from onlineboost.serve.tokens import LOOPBACK, Tokens
 
     if host not in LOOPBACK and token_file is None:
@@ -80,6 +87,7 @@ def serve(
         wait=seconds("--wait", wait),
         missing=_missing(missing),
         retain=seconds("--retain", retain),
+        journal_mb=max_journal_mb,
         snapshot_every=snapshot_every,
         snapshot_after=seconds("--snapshot-after", snapshot_after),
     )
@@ -87,27 +95,20 @@ def serve(
         max_body_mb, max_rows, max_features, max_name_length, max_models, max_checkpoints, max_queue, max_model_mb
     )
     hosts = {*LOOPBACK, *(name.lower() for name in allow_host or ())} if tokens is None else None
+    warnings.simplefilter("ignore")  # each text would be remembered, in a process that runs for months
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     try:
-        _run(models or [], dir, settings, limits, tokens, hosts, host, port, follow, follow_token_file)
+        token = follow_token_file.read_text().strip() if follow_token_file is not None else None
+        with Service(dir, settings, limits, follow, token) as service:
+            for path in models or ():
+                if service.leading and not service.add_file(path.stem, path):
+                    announce(f"model {path.stem}: goes on from {dir}, not from {path}; PUT replaces it")
+            app = App(service, tokens, hosts)
+            server.run(app, host, port, lambda address: say(f"serving {dir}: {address}"))
     except StateError as problem:
         raise DataError(str(problem)) from None
     except ServeError as problem:
         raise DataError(f"{problem.message}: {problem.next}") from None
-
-
-def _run(models, dir, settings, limits, tokens, hosts, host, port, follow, follow_token_file) -> None:  # type: ignore[no-untyped-def]
-    from onlineboost.serve import server
-    from onlineboost.serve.app import App
-    from onlineboost.serve.service import Service
-
-    token = follow_token_file.read_text().strip() if follow_token_file is not None else None
-    with Service(dir, settings, limits, follow, token) as service:
-        for path in models:
-            if service.leading and not service.add_file(path.stem, path):
-                announce(f"model {path.stem}: goes on from {dir}, not from {path}; PUT replaces it")
-        app = App(service, tokens, hosts)
-        server.run(app, host, port, lambda address: say(f"serving {dir}: {address}"))
 
 
 def _missing(text: str) -> tuple[object] | None:

@@ -8,7 +8,7 @@ from onlineboost.model import OnlineModel
 from onlineboost.serve import events
 from onlineboost.serve.errors import ServeError
 from onlineboost.serve.limits import check_name
-from onlineboost.serve.saver import copied
+from onlineboost.serve.saver import check_file, copied
 from onlineboost.serve.state import described
 from onlineboost.serve.writer import Command, Writer
 
@@ -52,6 +52,7 @@ class Put(Admin):
     def prepare(self, writer: Writer, now: float) -> None:
         if self.name not in writer.state.models:
             writer.limits.check("models", len(writer.state.models) + 1, "models")
+        check_file(writer.state.blob(self.digest), self.digest)
         self.one(writer, "put", self.name, events.encode(events.Named(self.digest)), now)
 
 
@@ -129,6 +130,7 @@ class Restore(Admin):
         if digest is None:
             text = f"checkpoint {self.name!r} is being written"
             raise ServeError(503, text, "send the same request again after a second", {"retry-after": "1"})
+        check_file(writer.state.blob(digest), digest)
         self.one(writer, "restore", self.model, events.encode(events.Named(digest)), now)
 
 

@@ -139,7 +139,7 @@ class _Done(Command):
         journal, mark = writer.journal, self.mark
         models = {name: Entry(self.digests[name], *self.entries[name]) for name in self.entries}
         add_snapshot(journal, mark, Manifest(__version__, models))
-        cut(journal, mark.seq, now - writer.settings.retain)
+        cut(journal, mark.seq, now - writer.settings.retain, writer.settings.journal_mb << 20)
         if self.leading:
             payload = events.encode(events.Digests(mark.seq, self.digests))
             self.write(writer, "digest", "", "", payload, now)
@@ -160,16 +160,24 @@ def add_snapshot(journal: Journal, mark: Event, manifest: Manifest) -> None:
     )
 
 
-def cut(journal: Journal, snapshot: int, before: float) -> None:
+def cut(journal: Journal, snapshot: int, before: float, most: int = 1 << 62) -> None:
     """Erase what was asked to be forgotten, and delete what is behind the snapshot and older than this time.
 
-    Tickets that wait, and those whose labels are not in the snapshot, stay.
+    If the journal is larger than ``most`` bytes, younger events go, too, down to about half of that. Tickets that wait,
+    and those whose labels are not in the snapshot, stay.
     """
     for forgotten, model, id, seq in journal.sql("select * from erasures where forgotten <= ?", (snapshot,)):
         which = ("model = ? and id = ?", (model, id)) if id else ("model = ? and seq = ?", (model, seq))
         journal.sql(f"update events set payload = null where {which[0]} and seq <= ?", (*which[1], snapshot))
         journal.sql("delete from erasures where forgotten = ?", (forgotten,))
     last = _last_before(journal, snapshot, before)
+    (pages,), (free,), (size,) = (
+        journal.sql(f"pragma {name}")[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    used = (pages - free) * size
+    if used > most:
+        ((first,),) = journal.sql("select coalesce(min(seq), 0) from events where kind <> 'ask'")
+        last = max(last, snapshot - int((snapshot - first) * most / (2 * used)))
     journal.sql("delete from tickets where done is not null and done <= ?", (last,))
     journal.sql(
         "delete from events where seq <= ? and not (kind = 'ask' and seq in (select asked from tickets))", (last,)

@@ -6,17 +6,17 @@ same bits.
 
 from __future__ import annotations
 
+import logging
 import secrets
-import warnings
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
-from onlineboost.errors import DataError, RangeWarning, TicketError
+from onlineboost.errors import DataError, TicketError
 from onlineboost.fitted import late
 from onlineboost.model import OnlineModel, kind_of_model, load
 from onlineboost.parameters import Parameters, build
@@ -25,6 +25,7 @@ from onlineboost.serve.errors import ServeError, StateError
 from onlineboost.serve.events import Event, Example
 from onlineboost.serve.journal import Journal
 
+log = logging.getLogger("onlineboost.serve")
 _spec = events.decoder(events.Spec)
 _example = events.decoder(Example)
 _examples = events.decoder(list[Example])
@@ -70,11 +71,14 @@ class State:
             if one.payload is None:
                 raise StateError(f"{journal.path}: event {one.seq} was erased, and no snapshot is behind it")
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", RangeWarning)
-                    found = act(self, one, journal)
-            except (DataError, TicketError, msgspec.ValidationError) as problem:  # nothing was learnt, now or ever
+                found = act(self, one, journal)
+            except (DataError, TicketError) as problem:  # nothing was learnt, now or ever
                 found = problem
+            except (MemoryError, StateError, OSError, sqlite3.Error):  # another time it might be learnt
+                raise
+            except Exception as problem:  # as above, but nobody foresaw it: the service must not end at this event
+                log.error("event %d cannot be applied", one.seq, exc_info=problem)
+                found = DataError(f"this cannot be learnt ({type(problem).__name__})")
         self.seq = one.seq
         return found
 
