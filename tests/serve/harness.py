@@ -69,8 +69,9 @@ def request(address, method, path, value=None, **headers):
     try:
         with urllib.request.urlopen(asked, timeout=30) as answer:
             return answer.status, _read(answer)
-    except urllib.error.HTTPError as answer:
-        return answer.status, _read(answer)
+    except urllib.error.HTTPError as problem:
+        with problem:
+            return problem.status, _read(problem)
 
 
 def _read(answer):

@@ -101,7 +101,9 @@ def test_a_body_without_a_length_has_the_same_limit(tmp_path):
         connection = http.client.HTTPConnection(service.address.removeprefix("http://"), timeout=10)
         parts = iter([b" " * (1 << 19)] * 5)
         connection.request("POST", M + "/learn", parts, {"content-type": "application/json"}, encode_chunked=True)
-        assert connection.getresponse().status == 413
+        with connection.getresponse() as answer:
+            assert answer.status == 413
+            answer.read()
         connection.close()
 
 

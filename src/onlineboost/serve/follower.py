@@ -154,16 +154,17 @@ class Follower(threading.Thread):
     def tell(self, epoch: int) -> None:
         """Tell the old leader, if it answers, that an epoch has begun here."""
         self._drop()
+        kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(self._parts.hostname or "", self._parts.port, timeout=2.0)
         try:
-            kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
-            connection = kind(self._parts.hostname or "", self._parts.port, timeout=2.0)
             headers = {"content-type": "application/json"}
             headers |= {"authorization": f"Bearer {self.token}"} if self.token else {}
             connection.request("POST", "/v1/fence", json.dumps({"epoch": epoch}), headers)
             connection.getresponse().read()
-            connection.close()
         except (OSError, http.client.HTTPException) as problem:
             log.warning("the old leader %s was not told of epoch %d: %s", self.leader, epoch, problem)
+        finally:
+            connection.close()
 
     def _drop(self) -> None:
         if self._connection is not None:
