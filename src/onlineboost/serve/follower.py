@@ -98,6 +98,7 @@ class Follower(threading.Thread):
                 if problem.status == 409:
                     self.ended = problem.message
                     log.error("this follower stops: %s", problem.message)
+                    self._drop()
                     return
                 self.problem = problem.message
             except (OSError, http.client.HTTPException, msgspec.MsgspecError, ValueError) as problem:
