@@ -67,7 +67,7 @@ def request(address, method, path, value=None, **headers):
     headers.setdefault("content-type", "application/json")
     asked = urllib.request.Request(address + path, body, headers, method=method)
     try:
-        with urllib.request.urlopen(asked, timeout=30) as answer:
+        with urllib.request.urlopen(asked, timeout=120) as answer:
             return answer.status, _read(answer)
     except urllib.error.HTTPError as problem:
         with problem:

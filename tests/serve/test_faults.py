@@ -216,7 +216,7 @@ def test_the_journal_is_bounded(tmp_path):
 def test_an_event_that_nobody_foresaw_does_not_end_the_service(tmp_path, monkeypatch):
     with running(tmp_path) as service:
         service("PUT", M, PERCEPTRON)
-        monkeypatch.setattr(Perceptron, "progressive_many", lambda *_: 1 / 0)
+        monkeypatch.setattr(Perceptron, "_progressive_many", lambda *_: 1 / 0)
         rows = [{"features": {"size": 1.0}, "label": "small"}]
         assert service("POST", M + "/learn", rows)[0] == 422
         assert learn(service, 1)[0] == 200

@@ -9,54 +9,56 @@ import warnings
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from onlineboost.cli import options as o
 from onlineboost.cli.terminal import announce, say
 from onlineboost.errors import ConflictError, DataError, MissingPackageError, ParameterError
 
 _NEEDED = "msgspec", "uvicorn", "httptools"
-_MODELS, _SERVER, _JOURNAL, _LIMITS, _FOLLOWER = "Models", "Server", "Journal", "Limits", "Follower"
 
 
 def serve(
     models: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[MODEL]...", help="Model files, each served under its name without the ending."),
+        o.argument("Model files, each served under its name without the ending.", "MODEL..."),
     ] = None,
     dir: Annotated[
-        Path | None, o.plain("Folder of the state: models and journal. It is made if there is none.", "--dir")
+        Path | None, o.plain("Folder of models and journal; made if there is none.", "--dir", metavar="FOLDER")
     ] = None,
-    host: Annotated[str, o.run("Address to listen at; any but 127.0.0.1 needs --token-file.")] = "127.0.0.1",
-    port: Annotated[int, o.run("Port; 0: any free one.", min=0, max=65535)] = 8080,
+    host: Annotated[
+        str, o.plain("Address to listen at; any but 127.0.0.1 needs --token-file.", metavar="ADDRESS")
+    ] = "127.0.0.1",
+    port: Annotated[int, o.plain("Port; 0: any free one.", min=0, max=65535)] = 8080,
     token_file: Annotated[
-        Path | None, o.run("File with tokens: lines such as 'learn TOKEN'. Levels: read, learn, admin.")
+        Path | None,
+        o.plain("Tokens, in lines such as 'learn TOKEN'; levels: read, learn, admin.", metavar="FILE"),
     ] = None,
     allow_host: Annotated[
-        list[str] | None, o.run("Name of this host in requests, as behind a proxy (can be repeated).")
+        list[str] | None, o.plain("Name of this host in requests, as behind a proxy (repeatable).", metavar="NAME")
     ] = None,
     follow: Annotated[
-        str | None, o.run("Address of a leader, whose journal is read: this service only predicts.")
+        str | None, o.plain("Address of a leader, whose journal is read; this service only predicts.", metavar="URL")
     ] = None,
-    follow_token_file: Annotated[Path | None, o.run("File with the admin token of the leader.")] = None,
-    wait: Annotated[str, o.data("Time that a ticket waits for its label: 90s, 15m, 12h, 7d.")] = "7d",
+    follow_token_file: Annotated[
+        Path | None, o.plain("File with the admin token of the leader.", metavar="FILE")
+    ] = None,
+    wait: Annotated[str, o.labels("Time that a ticket waits for its label: 90s, 15m, 12h, 7d.", metavar="TIME")] = "7d",
     missing: Annotated[
-        str, o.data("Label with which expired tickets are learned, as JSON, such as 0 or '\"no\"'; drop: none.")
+        str, o.labels("Label of expired tickets, as JSON, such as 0 or '\"no\"'; drop: none.", metavar="LABEL")
     ] = "drop",
-    retain: Annotated[str, o.data("Time for which learned examples and answered ids are kept in the journal.")] = "1d",
-    max_journal_mb: Annotated[
-        int, o.data("Megabytes of the journal; beyond them it is kept for a shorter time.", min=1)
-    ] = 4096,
-    snapshot_every: Annotated[int, o.output("Number of events between snapshots.", min=1)] = 100_000,
-    snapshot_after: Annotated[str, o.output("Time after which a changed model is in a snapshot.")] = "5m",
-    max_body_mb: Annotated[int, o.boosting("Megabytes of a request.", min=1)] = 64,
-    max_rows: Annotated[int, o.boosting("Number of examples in a request.", min=1)] = 100_000,
-    max_features: Annotated[int, o.boosting("Number of features in an example.", min=1)] = 10_000,
-    max_name_length: Annotated[int, o.boosting("Characters of a feature's name or an id.", min=1)] = 1024,
-    max_models: Annotated[int, o.boosting("Number of models.", min=1)] = 32,
-    max_checkpoints: Annotated[int, o.boosting("Number of checkpoints of a model.", min=1)] = 16,
-    max_model_mb: Annotated[int, o.boosting("Megabytes of an uploaded model file.", min=1)] = 1024,
-    max_queue: Annotated[int, o.boosting("Number of requests that wait to be written; more get 429.", min=1)] = 10_000,
+    retain: Annotated[str, o.data("Time for which learned examples and answered ids are kept.", metavar="TIME")] = "1d",
+    max_journal_mb: Annotated[int, o.data("Maximum size of the journal; it shortens --retain.", min=1)] = 4096,
+    snapshot_every: Annotated[int, o.data("Number of events between snapshots.", min=1)] = 100_000,
+    snapshot_after: Annotated[str, o.data("Time after which a changed model is in a snapshot.", metavar="TIME")] = "5m",
+    max_body_mb: Annotated[int, o.resources("Maximum megabytes of a request.", min=1)] = 64,
+    max_rows: Annotated[int, o.resources("Maximum number of examples in a request.", min=1)] = 100_000,
+    max_features: Annotated[int, o.resources("Maximum number of features in an example.", min=1)] = 10_000,
+    max_name_length: Annotated[int, o.resources("Maximum characters of a feature's name or an id.", min=1)] = 1024,
+    max_models: Annotated[int, o.resources("Maximum number of models.", min=1)] = 32,
+    max_checkpoints: Annotated[int, o.resources("Maximum number of checkpoints of a model.", min=1)] = 16,
+    max_model_mb: Annotated[int, o.resources("Maximum megabytes of an uploaded model file.", min=1)] = 1024,
+    max_queue: Annotated[
+        int, o.resources("Maximum number of requests that wait to be written; more get 429.", min=1)
+    ] = 10_000,
 ) -> None:
     """Serve models over HTTP: they predict, learn, and wait for labels that come later.
 

@@ -89,7 +89,7 @@ def predict_many(model: OnlineModel, X: Any) -> list[dict[str, Any]]:
         source = table_of_lines(_lines(X), fitted.columns)
         fitted.columns.locate(source)
         return answers(model, fitted, fitted.scores(source))
-    return answers(model, fitted, model.scores_many(X))
+    return answers(model, fitted, model._scores_many(X))
 
 
 def ask(model: OnlineModel, x: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
@@ -113,8 +113,8 @@ def _reasons(found: Any, top: int) -> dict[str, Any]:
 
 
 def fitted_of(model: OnlineModel) -> Fitted:
-    assert model.fitted is not None  # models of the service begin with a ``Fitted``
-    return model.fitted
+    assert model._fitted is not None  # models of the service begin with a ``Fitted``
+    return model._fitted
 
 
 def metrics(model: OnlineModel) -> dict[str, Any]:

@@ -23,7 +23,7 @@ log = logging.getLogger("onlineboost.serve")
 def copied(model: OnlineModel) -> OnlineModel:
     """The model between two events, for a file."""
     found: OnlineModel = model.clone()
-    found.fitted = answers.fitted_of(model).copied()
+    found._fitted = answers.fitted_of(model).copied()
     return found
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from onlineboost import parameters
 from onlineboost.errors import DataError, TicketError
 from onlineboost.fitted import late
 from onlineboost.model import OnlineModel, kind_of_model, load
@@ -97,7 +98,7 @@ def default_model(label: Any, seed: int | None = None) -> OnlineModel:
 def described(model: OnlineModel) -> bytes:
     """The payload of the event that makes a model: its parameters, with seeds."""
     _draw_seeds(model)
-    return events.encode(events.Spec(model.describe()))
+    return events.encode(events.Spec(parameters.described(model)))
 
 
 def _draw_seeds(model: Parameters) -> None:
@@ -111,7 +112,7 @@ def _draw_seeds(model: Parameters) -> None:
 
 def begin(model: OnlineModel) -> OnlineModel:
     """A model that has learnt nothing yet, ready for predictions."""
-    model.fitted = model.new_fitted(model.new_target())
+    model._fitted = model._new_fitted(model._new_target())
     return model
 
 
@@ -181,7 +182,7 @@ def _rows(state: State, one: Event, journal: Journal) -> Any:
     weights = [row.weight for row in given] if any(row.weight != 1.0 for row in given) else None
     if weights is not None and answers.fitted_of(served.model).columns.schema is not None:
         raise DataError("this model reads rows by the columns of its training: send weights one example at a time")
-    return served.model.progressive_many([row.features for row in given], [row.label for row in given], weights)
+    return served.model._progressive_many([row.features for row in given], [row.label for row in given], weights)
 
 
 def _table(state: State, one: Event, journal: Journal) -> Any:
@@ -191,7 +192,7 @@ def _table(state: State, one: Event, journal: Journal) -> Any:
     table = pa.ipc.open_stream(one.payload).read_all()
     labels = np.array(table.column(table.num_columns - 1).to_pylist(), object)
     served.changed = one.seq
-    return served.model.progressive_many(table.remove_column(table.num_columns - 1), labels)
+    return served.model._progressive_many(table.remove_column(table.num_columns - 1), labels)
 
 
 def _expire(state: State, one: Event, journal: Journal) -> None:
