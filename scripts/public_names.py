@@ -14,6 +14,7 @@ MODULES = (
     "onlineboost.transforms",
     "onlineboost.evaluate",
     "onlineboost.readers",
+    "onlineboost.serve",
     "onlineboost.tuning",
     "onlineboost.datasets",
     "onlineboost.theory",

@@ -30,7 +30,7 @@ def test_numba_is_bounded_above_where_this_version_ends():
 
 
 def test_development_needs_groups_not_extras():
-    assert set(PROJECT["project"]["optional-dependencies"]) == {"plot", "ray"}
+    assert set(PROJECT["project"]["optional-dependencies"]) == {"plot", "ray", "serve"}
     assert {"test", "dev", "bench"} <= set(PROJECT["dependency-groups"])
     assert "[dev]" not in (ROOT / "Makefile").read_text()
 

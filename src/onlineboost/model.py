@@ -386,16 +386,19 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             for x, label, weight in zip(rows, labels, weights, strict=True):
                 self.learn_one(x, label, weight)
             return
-        with self._lock.turn():
-            self._learn_frame(X, y, w)
+        self._progressive_many(X, y, w)
 
-    def _learn_frame(self, X: Any, y: Any, w: Any) -> None:
+    def _progressive_many(self, X: Any, y: Any, w: Any = None) -> Floats:
+        """``learn_many``; returns the scores of rows before their labels were used, [rows, width]."""
+        with self._lock.turn():
+            return self._learn_frame(X, y, w)
+
+    def _learn_frame(self, X: Any, y: Any, w: Any) -> Floats:
         """Learn a data frame within a turn; its columns may differ from those of the last."""
         if self._fitted is not None and _is_read(self._fitted, X):
             from onlineboost.readers import open_stream
 
-            self._learn_pages(open_stream(X, y=y, sample_weight=w, like=self), False, False)
-            return
+            return self._learn_pages(open_stream(X, y=y, sample_weight=w, like=self), False, True)
         columns = Columns() if self._fitted is None else self._fitted.columns
         source = _in_memory(X, columns, True, loose=True)
         labels = check_labels(y, source.n_rows)
@@ -411,7 +414,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         encoded = target.encode(labels)
         fitted.meet(source, target)
         self._fitted = fitted
-        fitted.learn_table(source, encoded, weight)
+        return fitted.learn_table(source, encoded, weight)
+
+    def _scores_many(self, X: Any) -> Floats:
+        """The scores of the rows of a data frame or a list of dicts, as ``learn_many`` reads them, [rows, width]."""
+        return self._answers_to_many(self._check_fitted(), X)
 
     def predict_many(self, X: Any) -> Any:
         """``predict_one`` for each row of a data frame, as a series of the same library."""
@@ -689,7 +696,7 @@ def load_all(path: str | Path) -> tuple[Any, Any, Any]:
 
 def _restored(path: Path, part: model_file.Part) -> Any:
     try:
-        model = build({name: part.facts[name] for name in ("class", "params")}, _kind)
+        model = build({name: part.facts[name] for name in ("class", "params")}, kind_of_model)
         model._fitted = restore(path, model, part)
         return model
     except ModelFileError:
@@ -702,7 +709,7 @@ def _restored(path: Path, part: model_file.Part) -> Any:
         raise ModelFileError(path, "description", str(problem)) from problem
 
 
-def _kind(name: str) -> type[OnlineModel]:
+def kind_of_model(name: str) -> type[OnlineModel]:
     """A class by its name, also from other packages that declare it as an entry point."""
     if not isinstance(name, str):
         raise TypeError(f"the class is {name!r}: expected a name")

@@ -32,6 +32,7 @@ from onlineboost.cli.registered import (
     with_registered,
 )
 from onlineboost.cli.reproduce import reproduce
+from onlineboost.cli.serve import serve
 from onlineboost.cli.terminal import Interrupted, announce, flush, say
 from onlineboost.cli.train import train
 from onlineboost.cli.tune import tune
@@ -114,7 +115,7 @@ def build(arguments: list[str]) -> typer.Typer:
     read_files: tuple[Callable[..., None], ...]
     read_files = with_registered(train), with_registered(tune, lists=True), predict, evaluate
     commands: dict[str, tuple[Callable[..., None], ...]] = {
-        MODELS: (*map(with_formats, read_files), inspect),
+        MODELS: (*map(with_formats, read_files), inspect, serve),
         DATA_FILES: (with_formats(convert), vw),
         SETUP: (completion, warm, about, demo),
         RESEARCH: (reproduce, datasets),

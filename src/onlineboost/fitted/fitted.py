@@ -317,8 +317,8 @@ class Fitted:
         root.away = before.away
         self.root = root
 
-    def learn_one(self, x: Mapping[Any, Any], label: Any, weight: float) -> None:
-        """Learn one dict of features, within a turn."""
+    def learn_one(self, x: Mapping[Any, Any], label: Any, weight: float) -> Floats | None:
+        """Learn one dict of features, within a turn; returns its scores before, None of learners that are objects."""
         target = self.target.with_label(label)
         y = target.encode_one(label)
         self.check_target(target)
@@ -328,7 +328,7 @@ class Fitted:
             with self.lock.writing:
                 self.target = target
                 self._learn_piece(self.root.of_dict(x, self.columns, target, y, weight, True))
-            return
+            return None
         began = time.perf_counter()
         ids, values, names, sighted = self.columns.row(x, True)
         with self.lock.writing:
@@ -352,8 +352,10 @@ class Fitted:
                 self.running.add_one(self, scores, y, weight, began)
             if self.lags is not None or self.class_weights is not None:
                 self.learn_labels(np.array([y]), np.array([own]))
+            found: Floats = scores.copy()  # the next row overwrites them
         if not self.root.n_learnt % _LOOK_EVERY:
             self.warn()
+        return found
 
     def _lagged(self, ids: Any, values: tuple[float, ...]) -> tuple[Any, tuple[float, ...]]:
         """Ids and values of a row with the last labels, if they are features."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
@@ -13,7 +14,7 @@ from onlineboost.engine import schedule
 from onlineboost.engine.node import Node, PastAnswers
 from onlineboost.engine.program import ask_row, tell_row
 from onlineboost.errors import DataError, ParameterError, TicketError
-from onlineboost.fitted.asked import Asked, parsed
+from onlineboost.fitted.asked import SIGNATURE, Asked, parsed, written
 from onlineboost.fitted.dicts import named_row
 from onlineboost.fitted.fitted import Fitted, Rows
 from onlineboost.fitted.tickets import Ticket, is_finite
@@ -130,6 +131,46 @@ def _learn_row(fitted: Fitted, row: Batch, answers: PastAnswers, given: float) -
         if root.n_classes > known:  # who answered did not know the class
             scores[known:] = -np.inf
         fitted.running.add_one(fitted, scores, y, given, began)
+
+
+# ---- tickets that somebody else keeps, such as the journal of a service
+
+
+def ask_apart(fitted: Fitted, x: Any) -> tuple[bytes, Floats]:
+    """Answer a dict of features: bytes for ``tell_apart``, and the scores. The model remembers nothing of it."""
+    with fitted.lock.reading:
+        root = _root(fitted)
+        row, names = named_row(x, fitted.columns, True)
+        fitted.check_rows(lambda: longest_row(without_missing(row)))
+        row = fitted.with_lags(row, False)
+        answers = fitted.pending.kept(ask_row(root, *_features(row)))
+        if not root.could_answer(answers):
+            raise DataError("the answer of this model is beyond all numbers: scale the features, and train it again")
+        data = written(_NOBODY, 0, 0.0, 0, row, answers, names)
+        return data + hashlib.blake2b(data, digest_size=SIGNATURE).digest(), answers.scores[0, : root.width].copy()
+
+
+def read_apart(fitted: Fitted, data: bytes) -> Asked:
+    """The contents of the bytes of ``ask_apart``; a ``TicketError`` if they are damaged or of another model."""
+    if hashlib.blake2b(data[:-SIGNATURE], digest_size=SIGNATURE).digest() != data[-SIGNATURE:]:
+        raise TicketError("the ticket was changed or damaged: expected its bytes as they were given")
+    return parsed(data, _root(fitted), fitted.max_row_features)
+
+
+def tell_apart(fitted: Fitted, data: bytes, label: Any, weight: float) -> None:
+    """Learn what ``ask_apart`` has answered, now that its label is known; nothing is learnt after an error."""
+    with fitted.lock.turn():
+        asked = read_apart(fitted, data)
+        target = fitted.target.with_label(label)
+        y = target.encode_one(label)
+        fitted.check_target(target)
+        with fitted.lock.writing, schedule.uninterrupted():
+            fitted.target = target
+            _learn(fitted, [asked], [y], weight)
+        fitted.warn()
+
+
+_NOBODY = bytes(8)  # in the place of the model that keeps the ticket
 
 
 def answer_row(fitted: Fitted, row: Batch) -> tuple[Batch, PastAnswers, Floats]:

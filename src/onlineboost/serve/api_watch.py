@@ -1,0 +1,86 @@
+"""Endpoints to watch the service: health, status, metrics, events, the page."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import msgspec
+
+from onlineboost.serve import openapi, prometheus, stream
+from onlineboost.serve.app import App
+from onlineboost.serve.errors import ServeError
+from onlineboost.serve.http import Request, Response, Route
+
+
+def live(app: App, request: Request) -> Response:
+    if app.service.writer.failure is not None:
+        raise ServeError(503, app.service.writer.failure, "restart the service")
+    return Response({"status": "alive"})
+
+
+def ready(app: App, request: Request) -> Response:
+    service = app.service
+    problem = service.writer.failure or service.writer.trouble or service.snapshots.differs
+    if service.follower is not None and service.role == "follower":
+        problem = problem or service.follower.ended
+    if service.role == "fenced":
+        problem = f"epoch {service.journal.get('fenced')} began elsewhere"
+    if app.stopping.is_set():
+        problem = "the service stops"
+    if problem is not None:
+        raise ServeError(503, problem, "GET /v1/status says more")
+    return Response({"status": "ready"})
+
+
+def status(app: App, request: Request) -> Response:
+    return Response(app.status())
+
+
+def prometheus_text(app: App, request: Request) -> Response:
+    return Response(body=prometheus.text(app).encode(), type=prometheus.TYPE)
+
+
+def events(app: App, request: Request) -> Response:
+    return Response(parts=stream.events(app), type="text/event-stream")
+
+
+def openapi_document(app: App, request: Request) -> Response:
+    return Response(body=_document(), type="application/json")
+
+
+@functools.cache
+def _document() -> bytes:
+    from onlineboost.serve.routes import all_routes
+
+    return msgspec.json.encode(openapi.document(all_routes()))
+
+
+def page(app: App, request: Request) -> Response:
+    return Response(body=_file("page.html"), type="text/html; charset=utf-8", headers=_PAGE)
+
+
+def script(app: App, request: Request) -> Response:
+    return Response(body=_file("page.js"), type="text/javascript; charset=utf-8", headers=_PAGE)
+
+
+@functools.cache
+def _file(name: str) -> bytes:
+    return (Path(__file__).parent / name).read_bytes()
+
+
+_PAGE = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+}
+ROUTES = [
+    Route("GET", "/healthz", live, "open", "Whether the process works"),
+    Route("GET", "/readyz", ready, "open", "Whether requests are answered and written"),
+    Route("GET", "/", page, "open", "The page"),
+    Route("GET", "/page.js", script, "open", "The script of the page"),
+    Route("GET", "/openapi.json", openapi_document, "open", "This document"),
+    Route("GET", "/metrics", prometheus_text, "read", "Metrics for Prometheus"),
+    Route("GET", "/v1/events", events, "read", "Metrics and examples as server-sent events"),
+    Route("GET", "/v1/status", status, "read", "Role, epoch, position, problems"),
+]

@@ -1,0 +1,23 @@
+"""Samples of the last examples, for those who watch."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+
+class Samples:
+    """The last examples that were learnt, as the writer reports them; few of them, since they come fast."""
+
+    def __init__(self) -> None:
+        self.last: deque[dict[str, Any]] = deque(maxlen=50)
+        self.total = 0
+
+    def hear(self, commands: list[Any]) -> None:
+        """Called by the writer with each group; keeps the last example of it."""
+        for command in reversed(commands):
+            sample = command.sample() if command.problem is None and command.events else None
+            if sample is not None:
+                self.total += 1
+                self.last.append({"number": self.total, **sample})
+                return
