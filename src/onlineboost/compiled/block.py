@@ -22,7 +22,6 @@ from llvmlite import ir
 from numba import from_dtype, types
 from numba.core import cgutils
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
-from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
 
 from onlineboost.compiled.jit import njit
@@ -118,6 +117,8 @@ def _value(context: Any, builder: Any, type: Any, block: Any, at: int) -> tuple[
             values.append(value)
         return context.make_tuple(builder, type, values), at
     if isinstance(type, types.Array):
+        from numba.np.arrayobj import populate_array  # takes megabytes, and code from disk does without
+
         item = context.get_data_type(type.dtype)
         size = ir.Constant(_WORD, context.get_abi_sizeof(item))
         shape = [word(1 + k) for k in range(type.ndim)]

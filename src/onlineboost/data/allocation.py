@@ -18,6 +18,7 @@ _FEW = 1 << 16  # bytes: of less, a copy is cheap
 _MANY = 1 << 20  # bytes: for so many, large pages are asked for
 _NORESERVE = 0x4000  # ``mmap.MAP_NORESERVE`` of Linux, which Python knows from 3.13 on
 _ROOM = 32  # times the memory of an array, for more rows behind it
+_LEAST_ROOM = 1 << 25  # bytes of address space
 
 _planning: ContextVar[bool] = ContextVar("planning", default=False)
 
@@ -47,11 +48,27 @@ def filled(value: Any, shape: int | tuple[int, ...], dtype: DTypeLike = np.float
     """An array of copies of a number, or of a row of numbers."""
     if planning():
         return np.broadcast_to(np.asarray(value, dtype), shape)
-    if np.ndim(value) == 0 and not value:
-        return np.zeros(shape, dtype)  # takes memory only where it is written to
-    array = np.empty(shape, dtype)
-    array[...] = value
+    array = zeros(shape, dtype)
+    if np.ndim(value) or value:
+        array[...] = value
     return array
+
+
+def zeros(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """Zeros that take memory only where they are written to, and give it back when they are not needed any more.
+
+    Memory of the C library's heap would do neither: what was used before is filled with zeros, and kept.
+
+    >>> int(zeros((1000, 1000), np.float32).sum())
+    0
+    """
+    size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
+    return np.zeros(shape, dtype) if size < _FEW else np.frombuffer(_mapped(size), dtype).reshape(shape)
+
+
+def _mapped(size: int) -> mmap.mmap:
+    own = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    return mmap.mmap(-1, size, **own)  # a forked process gets a copy
 
 
 def reserved(shape: tuple[int, ...], dtype: DTypeLike, small_pages: bool = False) -> NDArray[Any]:
@@ -66,8 +83,7 @@ def reserved(shape: tuple[int, ...], dtype: DTypeLike, small_pages: bool = False
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if planning() or size < _FEW:
         return filled(0, shape, dtype)
-    own = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-    memory = mmap.mmap(-1, size, **own)  # a forked process gets a copy
+    memory = _mapped(size)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_NOHUGEPAGE if small_pages or size < _MANY else mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, dtype).reshape(shape)
@@ -96,7 +112,7 @@ def roomy(shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> NDArray[Any]
     size, itemsize = math.prod(shape), np.dtype(dtype).itemsize
     if size * itemsize >= _FEW and sys.platform == "linux":
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE  # private: a forked process gets a copy
-        return _Room(-1, _ROOM * size * itemsize, flags=flags).first(shape, dtype)
+        return _Room(-1, max(_ROOM * size * itemsize, _LEAST_ROOM), flags=flags).first(shape, dtype)
     memory = np.zeros(size + _LINE // itemsize, dtype)
     start = -memory.ctypes.data % _LINE // itemsize
     return memory[start : start + size].reshape(shape)

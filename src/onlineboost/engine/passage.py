@@ -38,9 +38,9 @@ class Passage:
             longest = transform.most(longest)
             room = 1 << max(longest, 0 if one else table.entries).bit_length()
             memory = (
-                stage.array(f"indptr{number}", table.capacity + 1, np.int64),
-                stage.array(f"indices{number}", room, np.int32),
-                stage.array(f"values{number}", room, np.float32),
+                stage.scratch(f"indptr{number}", (table.capacity + 1,), np.int64),
+                stage.scratch(f"indices{number}", (room,), np.int32),
+                stage.scratch(f"values{number}", (room,), np.float32),
             )
             after = Batch(*memory, rows.y, rows.weight)
             stage.mark(number)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from onlineboost.compiled.block import Call
+from onlineboost.data.allocation import zeros
 from onlineboost.data.batch import Batch, Floats, Ints, Ints32, cut
 from onlineboost.engine import schedule
 from onlineboost.engine.node import NEVER, Node, PastAnswers, Prepared
@@ -44,7 +45,7 @@ class Program:
         self.root, self.table, self.key, self.has_slots = root, table, key, slotted
         self._prepared = weakref.ref(prepared_for(root))
         capacity, entries = table.capacity, table.entries
-        memory = np.zeros(capacity + 1, np.int64), np.zeros(entries, np.int32), np.zeros(entries, np.float32)
+        memory = zeros((capacity + 1,), np.int64), zeros((entries,), np.int32), zeros((entries,), np.float32)
         self.rows = Batch(*memory, table.y, table.weight)  # as they come
         self.span: Ints = np.array([0, 1])
         self.loaded, self.done = self.rows, 0  # the rows in the table, and how many of them were learnt
@@ -109,6 +110,11 @@ class Program:
             divider.end()
             return divider.stages  # type: ignore[no-any-return]
         return [Stage(self, lambda stage: stage.node(root, y, out))]
+
+    @property
+    def in_order(self) -> bool:
+        """Whether rows pass one committee after the other, in one thread."""
+        return self.root.n_jobs == 1 and self.root.away is None
 
     @property
     def prepared(self) -> Prepared:
@@ -239,6 +245,8 @@ def _program(root: Node, mode: Mode, capacity: int, entries: int, longest: int, 
         or found.table.longest < longest
     ):
         least = max(entries, 8 if capacity == 1 else _ENTRIES)
+        programs.pop(key, None)  # its memory is not needed again
+        found = None
         table = Table(capacity, 1 << (least - 1).bit_length(), mode)
         table.longest = 1 << max(longest - 1, 0).bit_length()
         found = Program(root, table, key, slotted)

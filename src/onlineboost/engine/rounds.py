@@ -31,9 +31,9 @@ class Rounds:
         settings, mode, n = node.settings, stage.mode, node.settings.n_learners
         self.node, self.mode = node, mode
         self.step = rows_on_the_way(n, stage.table.capacity)
-        votes = stage.array("votes", (self.step, n), np.float32)
-        opinions = stage.array("opinions", (self.step, n if settings.leading else 0))
-        table = Table(votes, opinions, stage.array("carry", (self.step, CARRIED)))
+        votes = stage.scratch("votes", (self.step, n), np.float32)
+        opinions = stage.scratch("opinions", (self.step, n if settings.leading else 0))
+        table = Table(votes, opinions, stage.scratch("carry", (self.step, CARRIED)))
         h, counted, p, t = loop.new_space(n)
         self.space, self.place = Space(h, counted[:n], p[:n], t), Place(0, rows, stage.array("clock", 2, np.int64))
         self.committee, self.record = node.committee, node.record

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onlineboost.compiled.block import Call
+from onlineboost.data.allocation import zeros
 from onlineboost.data.batch import Batch
 from onlineboost.engine.node import Node
 from onlineboost.transforms.slots import Slots, find_rows
@@ -29,7 +30,7 @@ class Finder:
         table = program.table
         self.used, self.missing, self.room = leaf.slots.used, leaf.learner.takes_missing, room
         entries = table.entries
-        arrays = np.zeros(table.capacity + 1, np.int64), np.empty(entries, np.int32), np.empty(entries, np.float32)
+        arrays = zeros((table.capacity + 1,), np.int64), zeros((entries,), np.int32), zeros((entries,), np.float32)
         self.found = Batch(*arrays, table.y, table.weight)
         self.build(program)
 

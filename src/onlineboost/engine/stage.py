@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from onlineboost.compiled.block import Call
+from onlineboost.data.allocation import zeros
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints
 from onlineboost.engine.schedule import uninterrupted
 from onlineboost.loop.loop import Mode
@@ -47,7 +48,7 @@ class Table:
         found = self._memory.get(key)
         shape = shape if isinstance(shape, tuple) else (shape,)
         if found is None or found.shape != shape:
-            found = self._memory[key] = np.zeros(shape, dtype)
+            found = self._memory[key] = zeros(shape, dtype)
         return found
 
 
@@ -135,6 +136,12 @@ class Stage:
     def array(self, name: str, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Memory of the node, which it keeps when calls are made again."""
         return self.table.array((*self.path, name), shape, dtype)
+
+    def scratch(self, name: str, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Memory that a committee needs until its rows have passed: the next one has it, too, if it comes after."""
+        if self.table.capacity == 1 or not self.program.in_order:
+            return self.array(name, shape, dtype)
+        return self.table.array((name, shape, dtype), shape, dtype)
 
     def mark(self, name: Any) -> None:
         """Give the next call a name, to go on from there."""

@@ -108,7 +108,7 @@ class Training(NamedTuple):
     packed: Ints  # [rows] both as whole numbers
     order: Ints32  # [rows] by leaf
     spare: Ints32  # [rows]
-    pool: Ints  # [leaves, bins] histograms
+    pool: Ints  # histograms, one for each leaf, without gaps: of all bins that features have
     leaves: Ints  # [leaves, 7] by the fields above
     gains: Floats  # [leaves] of their best splits
     cover: Floats  # [nodes] sums of curvatures
@@ -135,7 +135,7 @@ def new_training(rows: int, slots: int, n_bins: int, scores: int, plan: Plan) ->
         reserved((rows,), np.int64),
         reserved((rows,), np.int32),
         reserved((rows,), np.int32),
-        reserved((leaves, bins if rows else 0), np.int64),
+        reserved((leaves * bins if rows else 0,), np.int64),
         filled(0, (leaves, 7), np.int64),
         filled(0, leaves),
         filled(0, nodes),
@@ -269,7 +269,7 @@ def _step(training: Training, memory: Memory, bins: Bins, plan: Plan) -> None:
     elif phase == _COUNT:
         near = training.leaves[clock[_NEAR]]
         stop = min(near[_HIGH], clock[_AT] + _rows_of_step(training))
-        _count(training, training.pool[clock[_NEAR]], clock[_AT], stop)
+        _count(training, training.pool[_at(training, clock[_NEAR]) :], clock[_AT], stop)
         clock[_AT] = stop
         if stop == near[_HIGH]:
             _end_split(training, plan, n)
@@ -295,9 +295,10 @@ def _choose_features(training: Training, memory: Memory, bins: Bins, least: int)
     that are too small.
     """
     n = first = 0
+    most = training.pool.shape[0] // training.leaves.shape[0]
     for slot in range(bins.clock[MET]):
         many = n_bins_of(bins.edges[slot])
-        if first + many + 1 <= training.pool.shape[1] and _has_values(memory, slot, least):
+        if first + many + 1 <= most and _has_values(memory, slot, least):
             feature = training.features[n]
             feature[_NUMBER], feature[_FIRST], feature[_ZERO], feature[_BINS] = slot, first, bins.zero[slot], many
             n, first = n + 1, first + many + 1
@@ -445,7 +446,7 @@ def _choose_units(training: Training) -> None:
     sums = training.sums
     sums[_UNIT_G] = max(sums[_G], 1e-300) / (1 << 30)
     sums[_UNIT_H] = max(sums[_H], 1e-300) / (1 << 31)
-    training.pool[0, : training.clock[_OF]] = 0
+    training.pool[: training.clock[_OF]] = 0
     training.leaves[0, _SUM] = 0
 
 
@@ -461,8 +462,14 @@ def _count_root(training: Training, n: int) -> None:
         training.order[i] = i
         whole += training.packed[i]
     training.leaves[0, _SUM] += whole
-    _count(training, training.pool[0], clock[_AT], stop)
+    _count(training, training.pool[_at(training, 0) :], clock[_AT], stop)
     clock[_AT] = stop
+
+
+@hot
+def _at(training: Training, leaf: int) -> int:
+    """Where the histogram of a leaf begins."""
+    return leaf * training.clock[_OF]  # type: ignore[no-any-return]
 
 
 @hot
@@ -479,7 +486,7 @@ def _count(training: Training, histogram: Ints, start: int, stop: int) -> None:
 @lean
 def _fill_zero(training: Training, leaf: int) -> None:
     """Write the bins of zero: what the others leave of the leaf."""
-    histogram, whole = training.pool[leaf], training.leaves[leaf, _SUM]
+    histogram, whole = training.pool[_at(training, leaf) :], training.leaves[leaf, _SUM]
     for f in range(training.clock[_FEATURES]):
         feature, others = training.features[f], i64(0)
         first, zero = feature[_FIRST], feature[_FIRST] + feature[_ZERO]
@@ -552,10 +559,12 @@ def _split(training: Training, memory: Memory, bins: Bins, leaf: int) -> None:
         clock[_NEAR], clock[_FAR] = other, leaf
     else:
         clock[_NEAR], clock[_FAR] = leaf, other
+        old, new = training.pool[_at(training, leaf) :], training.pool[_at(training, other) :]
         for b in range(clock[_OF]):
-            training.pool[other, b] = training.pool[leaf, b]
+            new[b] = old[b]
+    counted = training.pool[_at(training, clock[_NEAR]) :]
     for b in range(clock[_OF]):
-        training.pool[clock[_NEAR], b] = 0
+        counted[b] = 0
     clock[_AT] = training.leaves[clock[_NEAR], _LOW]
 
 
@@ -564,7 +573,7 @@ def _end_split(training: Training, plan: Plan, n: int) -> None:
     """The larger child is its parent less the smaller one; both get their best splits."""
     near, far = training.clock[_NEAR], training.clock[_FAR]
     _fill_zero(training, near)
-    a, b = training.pool[far], training.pool[near]
+    a, b = training.pool[_at(training, far) :], training.pool[_at(training, near) :]
     for k in range(training.clock[_OF]):
         a[k] -= b[k]
     _find_split(training, plan, n, near)
@@ -574,7 +583,7 @@ def _end_split(training: Training, plan: Plan, n: int) -> None:
 @lean
 def _find_split(training: Training, plan: Plan, n: int, leaf: int) -> None:
     """The best split of a leaf, of which each side has rows enough by its curvature."""
-    mine, histogram = training.leaves[leaf], training.pool[leaf]
+    mine, histogram = training.leaves[leaf], training.pool[_at(training, leaf) :]
     rows = mine[_HIGH] - mine[_LOW]
     training.gains[leaf] = 0.0
     least = _least(plan, n)
