@@ -32,7 +32,7 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-from onlineboost.compiled import folders, turns
+from onlineboost.compiled import folders, loader, turns
 
 _PACKAGE = Path(__file__).parent.parent
 SHIPPED = Path(__file__).parent / "ahead"  # made by scripts/compile_ahead.py
@@ -183,6 +183,7 @@ class Cache(NullCache):  # type: ignore[misc]
         return _own_folder()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        loader.note_use()
         rtsys.initialize(target_context)  # the rest of what Numba loads is needed to compile only
         machine = target_context.codegen().magic_tuple()
         content = self._content(sig, machine)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from onlineboost.compiled import loader
 from onlineboost.compiled.block import Call
 from onlineboost.data.allocation import zeros
 from onlineboost.data.batch import Batch, Floats, Ints, Ints32, cut
@@ -88,6 +89,7 @@ class Program:
             self.found = [finder.found.indptr for finder in self.finders.values()]
             self.memory: Any = memoryview(self.rows.values).cast("B")  # type: ignore[arg-type]
             self.loaded, self.done = self.rows, 1
+        loader.give_back()
         self.states = self.prepared.states
         self.prepared.of_thread.__dict__[self.key] = self
 
