@@ -290,6 +290,7 @@ def run_batch(root: Node, batch: Batch, learning: bool) -> Floats:
             root.look()
             program.renew()
         start += program.done
+        del program  # if the next rows need a larger one, its memory goes first
     return scores
 
 
