@@ -306,7 +306,7 @@ def test_the_values_of_naive_bayes_count_in_turn():
             code = int(np.searchsorted(edges[slot], row[column]))
             if code == zero[slot]:
                 continue
-            chance = chance * (state.histograms[slot, code] + 0.1) / (since + 0.2)
+            chance = chance * (state.histograms[0, code, slot] + 0.1) / (since + 0.2)
             terms.append(chance / chance.sum() - before)
             before, columns = chance / chance.sum(), [*columns, column]
         expected = np.zeros((6, 3))

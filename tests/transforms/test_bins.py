@@ -156,7 +156,7 @@ def test_what_leaves_have_counted_is_carried_over_whole():
     with warnings.catch_warnings(action="ignore"):
         state = Tree(1, min_split_gain=1e9, replay=0).fit(X, y)._fitted.root.committee
     assert state.used[0, 0] == 1 and (state.bins.counts[:3, 2] > 64).all()
-    counted = state.histograms[:3].sum(axis=1)
+    counted = state.histograms[0, :, :3].sum(axis=0)
     assert (counted <= state.since[0, 0, :2] * (1 + 1e-5)).all()
     assert state.since[0, 0, :2].sum() == 3000 - 64
 

@@ -41,7 +41,7 @@ class ClassTreeState(NamedTuple):
     short: Ints  # [1] 1 if there must be more room before the next example
     stride: int  # from a row of a tree to its next one
     bins: Bins
-    histograms: Floats32  # [rows * slots, bins, classes] weights by bin and class, without the bin of zero
+    histograms: Floats32  # [rows, bins, slots, classes] weights by bin and class, without the bin of zero
     most_rows: int  # of a tree
     most_nodes: int  # of a tree
     scarce: bool  # whether there may be more leaves than rows of histograms
@@ -50,8 +50,11 @@ class ClassTreeState(NamedTuple):
     min_split_gain: float
     max_depth: int
 
-    def derived(self) -> tuple[str, ...]:
-        return ("allowed",)
+    def saved(self) -> dict[str, Any]:
+        return forest.saved(self)
+
+    def fill(self, arrays: dict[str, Any]) -> None:
+        forest.fill(self, arrays)
 
     def limits(self) -> Limits:
         return forest.limits(self) | {"histograms": (0, MAX_FLOAT32), "weight": SUM, "wrong": SUM, "since": SUM}
@@ -126,7 +129,7 @@ def _begin_bayes(state: ClassTreeState, work: ClassTreeWork, i: int, node: int) 
 def _add_value(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, slot: int) -> float:
     """Take the value of a slot into account; returns the sum of all chances."""
     since, chance = state.since[i, node], work.chance
-    histogram = state.histograms[forest.base_of(state, i, state.nodes[i, node, ROW]) + slot, work.row.codes[slot]]
+    histogram = state.histograms[forest.row_of(state, i, state.nodes[i, node, ROW]), work.row.codes[slot], slot]
     for c in range(chance.size):
         chance[c] *= (histogram[c] + _SMOOTHING) / (since[FIRST + c] + 2 * _SMOOTHING)
     total = _total(chance)
@@ -239,11 +242,11 @@ def _learn(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, c: int
     since[FIRST + c] += w
     since[SQUARES] += w * w
     since[UPDATES] += 1
-    base = forest.base_of(state, i, row)
+    histogram = state.histograms[forest.row_of(state, i, row)]
     for k in range(work.row.found[1]):
         slot = work.row.counted[k]
         if state.allowed[i, slot]:
-            state.histograms[base + slot, work.row.codes[slot], c] += f32(w)
+            histogram[work.row.codes[slot], slot, c] += f32(w)
     if since[UPDATES] >= state.grace_period and forest.is_due(since[UPDATES], since[SQUARES], _sum(since)):
         since[UPDATES] = 0
         forest.fade(state, i, node, row, _sum(since), since[SQUARES], since.size)
@@ -284,7 +287,7 @@ def _try_split(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, ro
     since = state.since[i, node]
     n, squares, present = _sum(since), since[SQUARES], _present(since)
     if present > 1:
-        best, slot, edge, missing = _best_split(state, work, i, forest.base_of(state, i, row), since, n)
+        best, slot, edge, missing = _best_split(state, work, i, forest.row_of(state, i, row), since, n)
         if slot >= 0 and best * n * n > state.min_split_gain * (present - 1) * squares:
             left = forest.split_leaf(state, i, node, slot, edge, missing, best * n)
             for c in range(work.kept.size):
@@ -296,7 +299,7 @@ def _try_split(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, ro
 
 @lean
 def _best_split(
-    state: ClassTreeState, work: ClassTreeWork, i: int, base: int, since: Floats, n: float
+    state: ClassTreeState, work: ClassTreeWork, i: int, row: int, since: Floats, n: float
 ) -> tuple[float, int, float, int]:
     """Gain, slot (-1: none), largest value of the left side, side of missing values, as ``best_split`` has them.
 
@@ -312,7 +315,7 @@ def _best_split(
     for slot in range(bins.clock[MET]):
         if not state.allowed[i, slot]:
             continue
-        histogram, at = state.histograms[base + slot], bins.zero[slot]
+        histogram, at = state.histograms[row, :, slot], bins.zero[slot]
         missing = 0.0
         for c in range(classes):
             rest = since[FIRST + c]

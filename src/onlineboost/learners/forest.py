@@ -91,7 +91,7 @@ class Forest(Binned, WeakLearner):
         """The part of a new state that all trees have."""
         slots, n_bins, rows, nodes = room[:4]
         most_rows, wanted = self.most_rows_of(n_learners, room)
-        shape = rows * slots, n_bins, self.n_counts(room)
+        shape = rows, n_bins, slots, self.n_counts(room)
         return {
             "nodes": self.for_nodes((n_learners, nodes, 5), np.int32),
             "threshold": self.for_nodes((n_learners, nodes), np.float32),

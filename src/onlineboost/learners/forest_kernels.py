@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from onlineboost.compiled.jit import f32, hot, i64, lean, njit, u64
-from onlineboost.data.batch import LARGEST, Floats
+from onlineboost.data.allocation import filled, planning
+from onlineboost.data.batch import LARGEST, Floats, Floats32
 from onlineboost.learners.splits import carry_histogram
 from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.storage.validity import SUM, Limits, require
@@ -35,6 +36,27 @@ def limits(state: Any) -> Limits:
         "free": (0, max(state.free.size - 1, 0)),
         "gains": SUM,
     }
+
+
+def saved(state: Any) -> dict[str, Any]:
+    """The arrays of trees in model files, where histograms are [rows * slots, bins, counts]."""
+    arrays = {name: array for name, array in zip(state._fields, state, strict=True) if isinstance(array, np.ndarray)}
+    del arrays["allowed"]  # it follows from the parameters
+    return arrays | {"histograms": _by_slot(arrays["histograms"])}
+
+
+def _by_slot(histograms: Floats32) -> Floats32:
+    rows, bins, slots, counts = histograms.shape
+    shape = rows * slots, bins, counts
+    return filled(0, shape, np.float32) if planning() else histograms.swapaxes(1, 2).reshape(shape)
+
+
+def fill(state: Any, arrays: dict[str, Any]) -> None:
+    """Take histograms as model files have them."""
+    rows, bins, slots, counts = state.histograms.shape
+    found = arrays["histograms"].reshape(rows, slots, bins, counts).swapaxes(1, 2)
+    for row in range(rows):  # zeros take no memory
+        np.copyto(state.histograms[row], found[row], where=found[row] != 0)
 
 
 def check(state: Any, *of_nodes: str) -> None:
@@ -152,9 +174,15 @@ def add_term(found: Found, r: int, i: int, slot: int, term: float) -> None:
 
 
 @hot
-def base_of(state: Any, i: int, row: int) -> int:
-    """Where the histograms of a leaf begin, given 1 + its row."""
-    return (state.start[i] + (i64(row) - 1) * state.stride) * state.gains.shape[1]  # type: ignore[no-any-return]
+def row_of(state: Any, i: int, row: int) -> int:
+    """The row of a leaf among those of all trees, given 1 + its row."""
+    return state.start[i] + (i64(row) - 1) * state.stride  # type: ignore[no-any-return]
+
+
+@hot
+def place_of(state: Any, i: int, row: int) -> int:
+    """The first bin of the histograms of a leaf, given 1 + its row, counted over all histograms."""
+    return row_of(state, i, row) * state.histograms.shape[1] * state.histograms.shape[2]  # type: ignore[no-any-return]
 
 
 @hot
@@ -181,11 +209,12 @@ def row_for(state: Any, i: int, node: int) -> int:
 def release_row(state: Any, i: int, node: int) -> None:
     """Clear the histograms of a leaf and free their row."""
     row = i64(state.nodes[i, node, ROW])
-    base = base_of(state, i, row)
-    for s in range(state.bins.clock[MET]):
-        for k in range(state.histograms.shape[1]):
-            for c in range(state.histograms.shape[2]):
-                state.histograms[base + s, k, c] = f32(0)
+    histogram = state.histograms[row_of(state, i, row)]
+    for k in range(histogram.shape[0]):
+        for s in range(state.bins.clock[MET]):
+            for c in range(histogram.shape[2]):
+                if histogram[k, s, c] != 0:  # bins that nothing was counted in take no memory
+                    histogram[k, s, c] = f32(0)
     state.free[state.start[i] + (reserved_rows(state, i) - state.used[i, 1]) * state.stride] = row - 1
     state.used[i, 1] -= 1
     state.nodes[i, node, ROW] = 0
@@ -210,20 +239,22 @@ def carry(state: Any, work: BinsWork, slot: int, old_zero: int, first: int, leas
     for i in range(state.used.shape[0]):
         for node in range(state.used[i, 0]):
             if state.nodes[i, node, ROW] > 0:
-                at = base_of(state, i, state.nodes[i, node, ROW]) + slot
+                row = row_of(state, i, state.nodes[i, node, ROW])
                 totals = state.since[i, node, first:]
-                carry_histogram(state.histograms[at], work, totals, old_zero, state.bins.zero[slot], least)
+                histogram = state.histograms[row, :, slot]
+                carry_histogram(histogram, work, totals, old_zero, state.bins.zero[slot], least)
 
 
 @lean
 def fade(state: Any, i: int, node: int, row: int, n: float, squares: float, m: int) -> None:
     """Halve the first m sums of a leaf with very many examples: float32 cannot count any further."""
     if n * n > MAX_EXAMPLES * squares:
-        base = base_of(state, i, row)
-        for s in range(state.bins.clock[MET]):
-            for k in range(state.histograms.shape[1]):
-                for c in range(state.histograms.shape[2]):
-                    state.histograms[base + s, k, c] /= f32(2)
+        histogram = state.histograms[row_of(state, i, row)]
+        for k in range(histogram.shape[0]):
+            for s in range(state.bins.clock[MET]):
+                for c in range(histogram.shape[2]):
+                    if histogram[k, s, c] != 0:
+                        histogram[k, s, c] /= f32(2)
         for k in range(m):
             state.since[i, node, k] /= 2
 
@@ -271,8 +302,7 @@ def move_histograms(old: Any, new: Any) -> None:
 
     Each tree has as many rows as it may have; or as it has leaves with histograms, if there is no room for more.
     """
-    trees, slots, counts = old.used.shape[0], old.gains.shape[1], old.histograms.shape[2]
-    n = old.histograms.shape[1] * counts  # numbers of a slot
+    trees, slots, counts = old.used.shape[0], old.gains.shape[1], old.histograms.shape[3]
     reserved = new.most_rows if new.free.size == trees * new.most_rows else 0
     for i in range(trees):
         rows = 0
@@ -287,24 +317,16 @@ def move_histograms(old: Any, new: Any) -> None:
                 continue
             rows += 1
             new.nodes[i, node, ROW] = rows
-            a, b = base_of(old, i, old.nodes[i, node, ROW]), base_of(new, i, rows)
-            if new.histograms.shape[2] == counts:
-                _copy(old.histograms.reshape(-1)[a * n : (a + slots) * n], new.histograms.reshape(-1)[b * n :])
-                continue
-            for slot in range(slots):  # there are more classes now
-                for k in range(old.histograms.shape[1]):
+            a, b = row_of(old, i, old.nodes[i, node, ROW]), row_of(new, i, rows)
+            for k in range(old.histograms.shape[1]):
+                for slot in range(slots):
                     for c in range(counts):
-                        new.histograms[b + slot, k, c] = old.histograms[a + slot, k, c]
+                        if old.histograms[a, k, slot, c] != 0:
+                            new.histograms[b, k, slot, c] = old.histograms[a, k, slot, c]
         new.used[i, 1] = rows
         new.start[i + 1] = new.start[i] + max(rows, reserved) if new.stride == 1 else new.free.size
         for k in range(max(reserved - rows, 0)):
             new.free[new.start[i] + k * new.stride] = reserved - 1 - k
-
-
-@hot
-def _copy(values: Any, into: Any) -> None:
-    for k in range(values.size):
-        into[k] = values[k]
 
 
 @hot

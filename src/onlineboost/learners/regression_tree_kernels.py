@@ -62,7 +62,7 @@ class RegressionTreeState(NamedTuple):
     short: Ints  # [1] 1 if there must be more room before the next example
     stride: int  # from a row of a tree to its next one
     bins: Bins
-    histograms: Floats32  # [rows * slots, bins, 2] n and S by bin, without the bin of zero
+    histograms: Floats32  # [rows, bins, slots, 2] n and S by bin, without the bin of zero
     most_rows: int  # of a tree
     most_nodes: int  # of a tree
     scarce: bool  # whether there may be more leaves than rows of histograms
@@ -73,8 +73,11 @@ class RegressionTreeState(NamedTuple):
     max_depth: int
     leaf_prediction: int
 
-    def derived(self) -> tuple[str, ...]:
-        return ("allowed",)
+    def saved(self) -> dict[str, Any]:
+        return forest.saved(self)
+
+    def fill(self, arrays: dict[str, Any]) -> None:
+        forest.fill(self, arrays)
 
     def limits(self) -> Limits:
         return forest.limits(self)
@@ -201,7 +204,7 @@ def _learn(state: RegressionTreeState, work: RegressionTreeWork, i: int, node: i
     since[2] += w * w
     since[3] += 1
     since[4] += w * t * t
-    _count(state, work, i, forest.base_of(state, i, row), f32(w), f32(w * t))
+    _count(state, work, i, forest.place_of(state, i, row), f32(w), f32(w * t))
     if since[3] >= state.grace_period and forest.is_due(since[3], since[2], since[0]):
         since[3] = 0
         forest.fade(state, i, node, row, since[0], since[2], 5)
@@ -209,9 +212,9 @@ def _learn(state: RegressionTreeState, work: RegressionTreeWork, i: int, node: i
 
 
 @hot
-def _count(state: RegressionTreeState, work: RegressionTreeWork, i: int, base: int, w: Any, wt: Any) -> None:
+def _count(state: RegressionTreeState, work: RegressionTreeWork, i: int, place: int, w: Any, wt: Any) -> None:
     """Add an example to the histograms. First the places, then the sums: a branch for each slot would take longer."""
-    m, place = 0, base * state.histograms.shape[1]
+    m = 0
     for k in range(work.row.found[1]):
         work.mine[m] = 2 * (place + work.row.places[k])
         m += state.allowed[i, work.row.counted[k]]
@@ -225,9 +228,9 @@ def _try_split(state: RegressionTreeState, i: int, node: int, row: int) -> None:
     """Split the leaf if its best split is good enough."""
     since = state.since[i, node]
     n, S, squares = since[0], since[1], since[2]
-    base, least = forest.base_of(state, i, row), _LEAST * squares / n
+    histogram, least = state.histograms[forest.row_of(state, i, row)], _LEAST * squares / n
     gain, slot, edge, missing, left_n, left_S = best_split(
-        state.histograms, base, state.bins, state.allowed, i, n, S, least
+        histogram, state.bins, state.allowed, i, n, S, least
     )
     whole = since[4] - S * S / n
     rest = max(whole - gain, 1e-9 * whole)
@@ -251,8 +254,7 @@ def _begin(state: RegressionTreeState, i: int, node: int, parent: float, t0: flo
 
 @lean
 def best_split(
-    histograms: Floats32,
-    base: int,
+    histogram: Floats32,
     bins: Bins,
     allowed: NDArray[np.bool_],
     i: int,
@@ -262,7 +264,7 @@ def best_split(
 ) -> tuple[float, int, float, int, float, float]:
     """The split of some examples that lowers the sum of squares most, with a weight of ``least`` on each side.
 
-    ``histograms[base + slot, bin]`` holds n and S: the rest is in the bin of zero, whose place holds the examples
+    ``histogram[bin, slot]`` holds n and S: the rest is in the bin of zero, whose place holds the examples
     without a value. Returns the gain, slot (-1: none), the largest value of the left side (infinite if only examples
     without a value go right), the side of those (1: right), and n and S of the left side.
     """
@@ -274,19 +276,19 @@ def best_split(
         zero = bins.zero[slot]
         zero_n, zero_S = n, S
         for k in range(last + 1):
-            zero_n -= histograms[base + slot, k, 0]
-            zero_S -= histograms[base + slot, k, 1]
-        missing_n, missing_S = float(histograms[base + slot, zero, 0]), float(histograms[base + slot, zero, 1])
+            zero_n -= histogram[k, slot, 0]
+            zero_S -= histogram[k, slot, 1]
+        missing_n, missing_S = float(histogram[zero, slot, 0]), float(histogram[zero, slot, 1])
         sides = 2 if missing_n > 0 else 1
         left_n = left_S = 0.0
         for k in range(last + 1):
             if sides == 1 and (k == last or bins.edges[slot, k] == np.inf):
                 break  # nothing is to the right; with missing values, all others may be on the left
-            here_n = float(histograms[base + slot, k, 0]) if k != zero else zero_n
+            here_n = float(histogram[k, slot, 0]) if k != zero else zero_n
             if here_n <= 0:
                 continue
             left_n += here_n
-            left_S += float(histograms[base + slot, k, 1]) if k != zero else zero_S
+            left_S += float(histogram[k, slot, 1]) if k != zero else zero_S
             for side in range(sides):
                 a, s = left_n, left_S
                 if sides == 2 and side == 0:

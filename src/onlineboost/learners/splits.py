@@ -21,11 +21,11 @@ _MORE, _ROUNDING = 1 + 1e-6, 1e-9  # so much rounding may add to a gain
 
 @lean
 def best_split(
-    histograms: Any, base: int, bins: Bins, allowed: NDArray[np.bool_], i: int, a: float, b: float
+    histogram: Any, by_bin: bool, bins: Bins, allowed: NDArray[np.bool_], i: int, a: float, b: float
 ) -> tuple[float, float, int, float, int, float, float]:
     """The best split of some examples, and the gain of the best one by another slot.
 
-    ``histograms[base + slot, bin]`` holds weights, a and b those of all examples: the rest is in the bin of zero, whose
+    ``histogram[bin, slot]``, or ``[slot, bin]``, holds weights, a and b those of all examples: the rest is in the bin of zero, whose
     place holds the examples without a value. Learner i may use the slots that it is allowed.
 
     Returns both gains, slot (-1 if no split has a gain), the largest value of the left side (infinite if only examples
@@ -41,17 +41,20 @@ def best_split(
         zero = bins.zero[slot]
         zero_a, zero_b = a, b
         for k in range(last + 1):
-            zero_a -= histograms[base + slot, k, 0]
-            zero_b -= histograms[base + slot, k, 1]
-        missing_a, missing_b = float(histograms[base + slot, zero, 0]), float(histograms[base + slot, zero, 1])
+            counts = histogram[k, slot] if by_bin else histogram[slot, k]
+            zero_a -= counts[0]
+            zero_b -= counts[1]
+        counts = histogram[zero, slot] if by_bin else histogram[slot, zero]
+        missing_a, missing_b = float(counts[0]), float(counts[1])
         sides = 2 if missing_a + missing_b > 0 else 1
         gain, at, to, gain_a, gain_b = 0.0, 0, 0, 0.0, 0.0
         left_a = left_b = 0.0
         for k in range(last + 1):
             if sides == 1 and (k == last or bins.edges[slot, k] == np.inf):
                 break  # nothing is to the right; with missing values, all others may be on the left
-            here_a = float(histograms[base + slot, k, 0]) if k != zero else zero_a
-            here_b = float(histograms[base + slot, k, 1]) if k != zero else zero_b
+            counts = histogram[k, slot] if by_bin else histogram[slot, k]
+            here_a = float(counts[0]) if k != zero else zero_a
+            here_b = float(counts[1]) if k != zero else zero_b
             if here_a == 0 and here_b == 0:
                 continue
             left_a += here_a

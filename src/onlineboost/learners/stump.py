@@ -151,7 +151,7 @@ def _choose(state: StumpState, i: int) -> None:
     """Choose the best split of all examples so far; its sides vote by the examples that fall into them."""
     a, b = state.totals[i, 0], state.totals[i, 1]
     slots = state.allowed.shape[1]
-    found = best_split(state.histograms, i * slots, state.bins, state.allowed, i, a, b)
+    found = best_split(state.histograms[i * slots : (i + 1) * slots], False, state.bins, state.allowed, i, a, b)
     if found[2] >= 0:
         state.choice[i, 0], state.choice[i, 1] = found[2], found[4]
         state.threshold[i] = found[3]

@@ -51,7 +51,7 @@ class TreeState(NamedTuple):
     short: Ints  # [1] 1 if there must be more room before the next example
     stride: int  # from a row of a tree to its next one
     bins: Bins
-    histograms: Floats32  # [rows * slots, bins, 2] weights by bin and label, without the bin of zero
+    histograms: Floats32  # [rows, bins, slots, 2] weights by bin and label, without the bin of zero
     most_rows: int  # of a tree
     most_nodes: int  # of a tree
     scarce: bool  # whether there may be more leaves than rows of histograms
@@ -62,8 +62,11 @@ class TreeState(NamedTuple):
     tau: float
     max_depth: int
 
-    def derived(self) -> tuple[str, ...]:
-        return ("allowed",)
+    def saved(self) -> dict[str, Any]:
+        return forest.saved(self)
+
+    def fill(self, arrays: dict[str, Any]) -> None:
+        forest.fill(self, arrays)
 
     def limits(self) -> Limits:
         # Weights may be just below 0, by rounding.
@@ -156,22 +159,16 @@ def _by_bayes(state: TreeState, i: int, node: int) -> bool:
 @hot
 def _fetch(state: TreeState, work: TreeWork, i: int, node: int) -> None:
     """Prefetch what is read and written of the histograms of a leaf, while the other trees are looked at."""
-    base = _place(state, i, state.nodes[i, node, ROW])
+    base = forest.place_of(state, i, state.nodes[i, node, ROW])
     for k in range(work.row.found[1]):
         prefetch(state.histograms, 2 * (base + work.row.places[k]))
-
-
-@hot
-def _place(state: TreeState, i: int, row: int) -> int:
-    """The first bin of the histograms of a leaf, given 1 + its row, counted over all histograms."""
-    return forest.base_of(state, i, row) * state.histograms.shape[1]  # type: ignore[no-any-return]
 
 
 @hot
 def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
     """Naive Bayes by the histograms of a leaf, over the values that are counted there: P(+) - P(-)."""
     a, b = state.since[i, node, 0], state.since[i, node, 1]
-    base = _place(state, i, state.nodes[i, node, ROW])
+    base = forest.place_of(state, i, state.nodes[i, node, ROW])
     both = pair(a + 1, b + 1)  # of the negative and the positive label
     by = pair(1 / (a + 2 * _SMOOTHING), 1 / (b + 2 * _SMOOTHING))
     smoothing, tiny = splat(_SMOOTHING, both), splat(_TINY, both)
@@ -192,12 +189,12 @@ def _log_odds(state: TreeState, work: TreeWork, i: int) -> tuple[float, float]:
     """
     node = work.leaf[i]
     a, b = state.since[i, node, 0], state.since[i, node, 1]
-    base = forest.base_of(state, i, state.nodes[i, node, ROW])
+    histogram = state.histograms[forest.row_of(state, i, state.nodes[i, node, ROW])]
     share, total = (a + 2 * _SMOOTHING) / (b + 2 * _SMOOTHING), 0.0
     for k in range(work.row.found[1]):  # first all ratios: a logarithm would wait for each of them
         slot = work.row.counted[k]
         code = work.row.codes[slot]
-        negative, positive = state.histograms[base + slot, code, 0], state.histograms[base + slot, code, 1]
+        negative, positive = histogram[code, slot, 0], histogram[code, slot, 1]
         ratio = (positive + _SMOOTHING) / (negative + _SMOOTHING) * share
         work.terms[k] = ratio if state.allowed[i, slot] else 1.0
     for k in range(work.row.found[1]):
@@ -243,7 +240,7 @@ def _learn(state: TreeState, work: TreeWork, i: int, node: int, c: int, w: float
     state.since[i, node, c] += w
     state.since[i, node, 2] += w * w
     state.since[i, node, 3] += 1
-    base, weight = _place(state, i, row), splat(f32(w), zeros(_ALONE))
+    base, weight = forest.place_of(state, i, row), splat(f32(w), zeros(_ALONE))
     for k in range(work.row.found[1]):
         if work.whole or state.allowed[i, work.row.counted[k]]:
             at = 2 * (base + work.row.places[k]) + c
@@ -272,9 +269,9 @@ def _try_split(state: TreeState, i: int, node: int, row: int) -> None:
     a, b, squares = state.since[i, node, 0], state.since[i, node, 1], state.since[i, node, 2]
     n = a + b
     if a > 0 and b > 0:
-        base = forest.base_of(state, i, row)
+        histogram = state.histograms[forest.row_of(state, i, row)]
         best, second, slot, edge, missing, left_a, left_b = best_split(
-            state.histograms, base, state.bins, state.allowed, i, a, b
+            histogram, True, state.bins, state.allowed, i, a, b
         )
         bound = math.sqrt(state.log_delta * squares / (2 * n * n))
         if state.min_split_gain > 0:

@@ -98,8 +98,8 @@ def check_plan(path: Path, plan: Arrays, arrays: Arrays) -> None:
 def fill(path: Path, part: str, state: Any, arrays: Arrays) -> None:
     """Copy saved arrays, whose shapes were checked, into a new state; raise an error unless the result is valid."""
     try:
-        limits = limits_of(state)
-        for field, array in saved_arrays(state).items():
+        limits, mine = limits_of(state), saved_arrays(state)
+        for field, array in mine.items():
             name = f"{part}.{field}"
             saved, rows = arrays[name], arrays.get(name + _ROWS)
             check_values(field, saved, limits)
@@ -107,6 +107,8 @@ def fill(path: Path, part: str, state: Any, arrays: Arrays) -> None:
                 array[...] = saved
             elif rows.size:
                 array[rows] = saved
+        if hasattr(state, "fill"):
+            state.fill(mine)
         if hasattr(state, "check"):
             state.check()
     except InvalidStateError as problem:

@@ -6,6 +6,7 @@ A state class may have
 | --- | --- |
 | ``derived()`` | names of the arrays that follow from the parameters: model files do not have them |
 | ``saved()`` | the arrays of model files by name, where they are not the fields |
+| ``fill(arrays)`` | takes these back, where they are copies |
 | ``limits()`` | the smallest and the largest number of an array, by name; every other array must hold finite numbers |
 | ``check()`` | raises ``InvalidStateError`` unless the arrays fit together |
 

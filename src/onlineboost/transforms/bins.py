@@ -81,7 +81,7 @@ class BinsWork(NamedTuple):
     values: Floats32  # [slots] by slot; 0 where the row has none
     codes: Ints32  # [slots] the bins of these values
     counted: Ints32  # those of its slots that are counted in histograms: not in the bin of zero, or missing
-    places: Ints  # the bin of each of these, counted over all slots, which have one bin more than edges
+    places: Ints  # of each of these in a histogram [bins, slots]
     found: Ints  # [2] number of slots in the row, and of those that are counted
     sorted: Floats32  # [SAMPLES + 1]
     fresh: Floats32  # [bins - 1] new edges
@@ -180,7 +180,7 @@ def find_bins(bins: Bins, work: BinsWork) -> None:
         b = code(bins.edges, slot, x) if x == x else i64(bins.zero[slot])
         work.codes[slot] = b
         work.counted[m] = slot
-        work.places[m] = i64(slot) * (bins.edges.shape[1] + 1) + b
+        work.places[m] = b * bins.zero.shape[0] + slot
         m += b != bins.zero[slot] or (x != x and bins.counts[slot, BORN] > 0)
     work.found[1] = m
 
