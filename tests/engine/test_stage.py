@@ -16,6 +16,7 @@ from onlineboost import (
     StackedEnsemble,
     Tree,
 )
+from onlineboost.engine.program import LEARNING
 from onlineboost.engine.stage import Stage
 from onlineboost.ensembles import resting
 from onlineboost.ensembles.restarting import Restarting
@@ -110,3 +111,21 @@ def test_features_that_come_while_parts_rest_are_not_met(monkeypatch):
             for page in open_stream(dicts[k : k + n], like=model if k else None):
                 model.learn(page)
         assert everything(model) == everything(single)
+
+
+@pytest.mark.parametrize(("n_jobs", "shared"), [(1, True), (2, False)])
+def test_committees_share_scratch_memory_where_one_comes_after_the_other(n_jobs, shared, monkeypatch):
+    votes: list[np.ndarray] = []
+    make = Stage.scratch
+
+    def noted(stage: Stage, name: str, *shape) -> np.ndarray:
+        found = make(stage, name, *shape)
+        if name == "votes" and stage.mode == LEARNING and stage.table.capacity == 256:
+            votes.append(found)
+        return found
+
+    monkeypatch.setattr(Stage, "scratch", noted)
+    model = StackedEnsemble([Linear(), Linear("logistic")], random_state=0, n_jobs=n_jobs)
+    model.partial_fit(*rows(200, 3))
+    assert len(votes) >= 2
+    assert (len({array.ctypes.data for array in votes}) == 1) == shared

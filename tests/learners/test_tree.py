@@ -278,6 +278,24 @@ def test_a_model_of_trees_is_small_on_disk_and_goes_on_exactly(tmp_path):
     assert (tmp_path / "m").stat().st_size < 1_000_000
 
 
+@pytest.mark.parametrize("learner", [Tree(3), ClassTree(3)])
+def test_files_have_histograms_by_slot(learner, tmp_path):
+    """In memory they are by bin: bins that few features have take none. Files are those of before."""
+    X, y = make_rows(7, 300, "zeros")
+    model = learner.fit(X, y)
+    state = model.fitted.root.trimmed().committee
+    rows, bins, slots, counts = state.histograms.shape
+    saved = state.saved()["histograms"]
+    assert saved.shape == (rows * slots, bins, counts) and rows > 1
+    for row in range(rows):
+        for slot in range(slots):
+            np.testing.assert_array_equal(saved[row * slots + slot], state.histograms[row, :, slot])
+    model.save(tmp_path / "m")
+    twin = onlineboost.load(tmp_path / "m").fitted.root.committee
+    np.testing.assert_array_equal(twin.histograms, state.histograms)
+    assert state.histograms.any()
+
+
 def test_memory_is_bounded_and_leaves_take_turns():
     """A dozen rows of histograms for a tree of depth 12: it grows as large as with room for all."""
     X, y = make_rows(6, 30_000, "dense")

@@ -68,7 +68,10 @@ def zeros(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArra
 
 def _mapped(size: int) -> mmap.mmap:
     own = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-    return mmap.mmap(-1, size, **own)  # a forked process gets a copy
+    try:
+        return mmap.mmap(-1, size, **own)  # a forked process gets a copy
+    except OSError:
+        raise MemoryError(f"no room for {size:,} bytes") from None
 
 
 def reserved(shape: tuple[int, ...], dtype: DTypeLike, small_pages: bool = False) -> NDArray[Any]:

@@ -229,9 +229,7 @@ def _try_split(state: RegressionTreeState, i: int, node: int, row: int) -> None:
     since = state.since[i, node]
     n, S, squares = since[0], since[1], since[2]
     histogram, least = state.histograms[forest.row_of(state, i, row)], _LEAST * squares / n
-    gain, slot, edge, missing, left_n, left_S = best_split(
-        histogram, state.bins, state.allowed, i, n, S, least
-    )
+    gain, slot, edge, missing, left_n, left_S = best_split(histogram, state.bins, state.allowed, i, n, S, least)
     whole = since[4] - S * S / n
     rest = max(whole - gain, 1e-9 * whole)
     if slot >= 0 and gain * n * n >= state.min_split_gain * squares * rest:

@@ -25,8 +25,8 @@ def best_split(
 ) -> tuple[float, float, int, float, int, float, float]:
     """The best split of some examples, and the gain of the best one by another slot.
 
-    ``histogram[bin, slot]``, or ``[slot, bin]``, holds weights, a and b those of all examples: the rest is in the bin of zero, whose
-    place holds the examples without a value. Learner i may use the slots that it is allowed.
+    ``histogram[bin, slot]``, or ``[slot, bin]``, holds weights, a and b those of all examples: the rest is in the bin
+    of zero, whose place holds the examples without a value. Learner i may use the slots that it is allowed.
 
     Returns both gains, slot (-1 if no split has a gain), the largest value of the left side (infinite if only examples
     without a value go right), the side of those (1: right), and the weights of the left side.

@@ -16,7 +16,7 @@ whichever made fewer mistakes in it so far.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
