@@ -41,7 +41,7 @@ def ours(code: str, answers: str = "predict_proba", **reading: Any) -> Contender
         import onlineboost
         from onlineboost.readers import open_stream
 
-        model = eval(code, vars(onlineboost))
+        model = eval(code, {name: getattr(onlineboost, name) for name in onlineboost.__all__})
         model.fit(open_stream(folder / "train.csv", **reading))
         found = getattr(model, answers)(open_stream(folder / "test.csv", like=model))
         if answers == "predict_interval":
