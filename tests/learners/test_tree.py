@@ -283,7 +283,7 @@ def test_files_have_histograms_by_slot(learner, tmp_path):
     """In memory they are by bin: bins that few features have take none. Files are those of before."""
     X, y = make_rows(7, 300, "zeros")
     model = learner.fit(X, y)
-    state = model.fitted.root.trimmed().committee
+    state = model._fitted.root.trimmed().committee
     rows, bins, slots, counts = state.histograms.shape
     saved = state.saved()["histograms"]
     assert saved.shape == (rows * slots, bins, counts) and rows > 1
@@ -291,7 +291,7 @@ def test_files_have_histograms_by_slot(learner, tmp_path):
         for slot in range(slots):
             np.testing.assert_array_equal(saved[row * slots + slot], state.histograms[row, :, slot])
     model.save(tmp_path / "m")
-    twin = onlineboost.load(tmp_path / "m").fitted.root.committee
+    twin = onlineboost.load(tmp_path / "m")._fitted.root.committee
     np.testing.assert_array_equal(twin.histograms, state.histograms)
     assert state.histograms.any()
 
