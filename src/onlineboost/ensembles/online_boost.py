@@ -89,7 +89,8 @@ class OnlineBoostClassifier(Ensemble):
     def _small(self) -> list[OnlineClassifier]:
         """Parts for few features and few rows, and the memory; Newton of older versions forgets at one rate."""
         mb = min(max(self._mb() // 8, 1), _MEMORY_MB) if self._mb() else _MEMORY_MB
-        memory = [BatchBoost(max_mb=mb, gentle=self._stacks_steadily())] if check_bool("memory", self.memory) and self.effort != "low" else []
+        keeps = check_bool("memory", self.memory) and self.effort != "low"
+        memory = [BatchBoost(max_mb=mb, gentle=self._stacks_steadily())] if keeps else []
         return [Newton(steady=check_bool("pairs", self.pairs)), NaiveBayes(), *memory]
 
     def _mb(self) -> int:

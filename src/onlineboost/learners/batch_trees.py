@@ -1,8 +1,8 @@
 """Gradient boosted trees of the batch kind, made of the rows of a ``Memory`` in small steps.
 
-Where one of two labels is rare, ``gentle`` plans make smaller and weaker trees: with e = 4 q (1 - q), where q is the
-share of the positive label, e times as many leaves (15 at least), sqrt(e) times the rate (.4 times at least), and 10
-(1 - e) more l2.
+Where one of two labels is rare, ``gentle`` plans make smaller and weaker trees: with e = min(5 q (1 - q), 1), where q is
+the share of the positive label, e^2 times as many leaves (15 at least), e times the rate (.4 times at least), and
+10 (1 - e) more l2.
 
 Each tree is grown best leaf first, by Newton's gain G^2 / (H + l2) summed over the leaves, where G and H are sums of
 the slopes and curvatures of the loss; a leaf has the value -rate G / (H + l2).
@@ -295,16 +295,17 @@ def _least(plan: Plan, n: int) -> int:
 
 @hot
 def _evenness(training: Training, plan: Plan) -> float:
-    """4 q (1 - q), where q is the share of the positive label in the rows of the training; 1 where it does not count."""
+    """Of the labels of the training, by the share q of the positive one; 1 where it does not count."""
     if not plan.gentle or plan.loss != CLASSES or training.scores.shape[1] > 1:
         return 1.0
     q = 1 / (1 + math.exp(-training.trees.base[0]))
-    return 4 * q * (1 - q)
+    return min(5 * q * (1 - q), 1.0)
 
 
 @hot
 def _most_leaves(training: Training, plan: Plan) -> int:
-    return max(i64(_evenness(training, plan) * plan.leaves), min(plan.leaves, _GENTLE_LEAVES))
+    evenness = _evenness(training, plan)
+    return max(i64(evenness * evenness * plan.leaves), min(plan.leaves, _GENTLE_LEAVES))
 
 
 @hot
@@ -641,7 +642,7 @@ def _end_tree(training: Training, plan: Plan) -> None:
     """The values of leaves, which are added to the scores of their rows; nodes have the mean below them."""
     clock, sums, numbers = training.clock, training.sums, training.trees.numbers
     tree, k = clock[_TREE], clock[_TREE] % training.scores.shape[1]
-    l2, rate = _l2(training, plan), plan.rate * max(math.sqrt(_evenness(training, plan)), _LEAST_RATE)
+    l2, rate = _l2(training, plan), plan.rate * max(_evenness(training, plan), _LEAST_RATE)
     for leaf in range(clock[_LEAVES]):
         mine = training.leaves[leaf]
         if plan.loss >= ABSOLUTE:
