@@ -8,7 +8,10 @@ constant 1 they are x. The answer is z = w.x, and after the label, with p = logi
 
 where F = .9995 forgets, and S = 5 draws towards the start w_0, equal weights that sum to 1 and no constant.
 
-A steady stack forgets less where one label is rare, since rows tell less there: F = 1 - .0005 min(weight, 1) 4 q (1 - q),
+A steady stack forgets less where one of two labels is rare, since rows tell less there:
+
+    F = 1 - .0005 min(weight, 1) 4 q (1 - q)
+
 where q is the share of the positive label, begun as one of two rows, of which each counts .9999 after the next one.
 
 Of more than two classes, each part gives the log odds x_k of every class against the rest, z_k = w.x_k with the same

@@ -1,7 +1,7 @@
 """Gradient boosted trees of the batch kind, made of the rows of a ``Memory`` in small steps.
 
-Where one of two labels is rare, ``gentle`` plans make smaller and weaker trees: with e = min(5 q (1 - q), 1), where q is
-the share of the positive label, e^2 times as many leaves (15 at least), e times the rate (.4 times at least), and
+Where one of two labels is rare, ``gentle`` plans make smaller and weaker trees: with e = min(5 q (1 - q), 1), where q
+is the share of the positive label, e^2 times as many leaves (15 at least), e times the rate (.4 times at least), and
 10 (1 - e) more l2.
 
 Each tree is grown best leaf first, by Newton's gain G^2 / (H + l2) summed over the leaves, where G and H are sums of
@@ -304,8 +304,10 @@ def _evenness(training: Training, plan: Plan) -> float:
 
 @hot
 def _most_leaves(training: Training, plan: Plan) -> int:
+    leaves: int = plan.leaves
     evenness = _evenness(training, plan)
-    return max(i64(evenness * evenness * plan.leaves), min(plan.leaves, _GENTLE_LEAVES))
+    most: int = max(i64(evenness * evenness * leaves), min(leaves, _GENTLE_LEAVES))
+    return most
 
 
 @hot
