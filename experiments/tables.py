@@ -42,7 +42,8 @@ def ours(code: str, answers: str = "predict_proba", **reading: Any) -> Contender
         from onlineboost.cli.dates import find_dates
         from onlineboost.readers import open_stream
 
-        model, train = eval(code, vars(onlineboost)), str(folder / "train.csv")
+        names = {name: getattr(onlineboost, name) for name in onlineboost.__all__}
+        model, train = eval(code, names), str(folder / "train.csv")
         schema = dict.fromkeys(("drop", "categorical", "text", "day_first", "month_first"), ()) | reading
         model.fit(open_stream(train, **reading | find_dates([train], {}, schema)))
         found = getattr(model, answers)(open_stream(folder / "test.csv", like=model))

@@ -76,7 +76,7 @@ def test_a_steady_stack_equals_the_slow_one():
     models = [Linear(), Perceptron(), Linear("logistic")]
     slow = reference.Ensemble([one.clone() for one in models], [False] * 3, 2, steady=True)
     expected = [slow.progressive(*row) for row in zip(X, y, weight, strict=True)]
-    model, hasty = (kind(models, n_always=2, random_state=0) for kind in (SteadyEnsemble, StackedEnsemble))
+    model, hasty = (kind(models, n_always_active=2, random_state=0) for kind in (SteadyEnsemble, StackedEnsemble))
     answers = model.progressive_fit(X, y, weight)
     np.testing.assert_allclose(answers, expected, rtol=1e-6, atol=1e-9)
     assert abs(hasty.progressive_fit(X, y, weight)[-100:] - answers[-100:]).max() > 1e-3
