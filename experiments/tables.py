@@ -35,14 +35,17 @@ Contender = Callable[[Path], Any]  # from a folder with train and test to the an
 
 
 def ours(code: str, answers: str = "predict_proba", **reading: Any) -> Contender:
-    """A model by its expression."""
+    """A model by its expression; dates have the order that ``onlineboost train`` finds."""
 
     def run(folder: Path) -> Any:
         import onlineboost
+        from onlineboost.cli.dates import find_dates
         from onlineboost.readers import open_stream
 
-        model = eval(code, {name: getattr(onlineboost, name) for name in onlineboost.__all__})
-        model.fit(open_stream(folder / "train.csv", **reading))
+        names = {name: getattr(onlineboost, name) for name in onlineboost.__all__}
+        model, train = eval(code, names), str(folder / "train.csv")
+        schema = dict.fromkeys(("drop", "categorical", "text", "day_first", "month_first"), ()) | reading
+        model.fit(open_stream(train, **reading | find_dates([train], {}, schema)))
         found = getattr(model, answers)(open_stream(folder / "test.csv", like=model))
         if answers == "predict_interval":
             return np.column_stack([model.predict(open_stream(folder / "test.csv", like=model)), *found])
@@ -150,6 +153,7 @@ def with_days(*parts: Any) -> list[Any]:
 _BITS = "Linear('logistic', bits=22{})"
 _CLICKS = {"categorical": ("hour", "position")}
 _CELLS = ("date", "discount", "amount")
+_PLAIN = tuple(f"{name}_plain" for name in _CELLS)
 _NUMBERS = {"task": "number", "categorical": "zip"}
 _HOUSES: dict[str, Contender] = {
     "OnlineBoostRegressor()": ours("OnlineBoostRegressor()", "predict_interval", **_NUMBERS),
@@ -172,14 +176,13 @@ CONTENDERS: dict[str, dict[str, Contender]] = {
     "house": _HOUSES,
     "house in time order": _HOUSES,
     "churn": {
-        "OnlineBoost()": ours("OnlineBoost(random_state=0)"),
+        "OnlineBoost()": ours("OnlineBoost(random_state=0)", drop=("customer_id",)),
+        "OnlineBoost(), with the ids": ours("OnlineBoost(random_state=0)"),
         "logistic regression": logistic,
         "LightGBM, small trees": lightgbm("LGBMClassifier", num_leaves=7, learning_rate=0.05, n_estimators=200),
     },
     "cells": {
-        "OnlineBoost(), as written": ours(
-            "OnlineBoost(random_state=0)", drop=("date_plain", "discount_plain", "amount_plain")
-        ),
+        "OnlineBoost(), as written": ours("OnlineBoost(random_state=0)", drop=_PLAIN),
         "OnlineBoost(), plain": ours("OnlineBoost(random_state=0)", drop=_CELLS),
     },
     "classes": {

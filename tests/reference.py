@@ -1332,15 +1332,21 @@ class Restarting:
 class NewtonStack:
     """A logistic regression by Newton steps; the past is forgotten, and a prior draws towards equal weights."""
 
-    def __init__(self, n: int) -> None:
-        self.start = np.array([1 / n] * n + [0.0])
+    def __init__(self, n: int, steady: bool = False) -> None:
+        self.start, self.steady = np.array([1 / n] * n + [0.0]), steady
         self.w, self.H, self.loss = self.start.copy(), 5 * np.eye(n + 1), 0.0
+        self.positive, self.rows = 1.0, 2.0
 
     def odds(self, x: np.ndarray) -> float:
         return float(self.w @ [*x, 1])
 
     def learn(self, x: np.ndarray, y: float, weight: float) -> None:
         F, S, z, x = 0.9995, 5, self.odds(x), np.array([*x, 1])
+        if self.steady:
+            share = self.positive / self.rows
+            F = 1 - 0.0005 * min(weight, 1) * 4 * share * (1 - share)
+            self.positive = 0.9999 * self.positive + weight * (y > 0)
+            self.rows = 0.9999 * self.rows + weight
         p = 1 / (1 + math.exp(-z))
         self.loss = 0.9999 * self.loss - weight * math.log(p if y > 0 else 1 - p)
         self.H = F * self.H + weight * max(p * (1 - p), 0.02) * np.outer(x, x) + (1 - F) * S * np.eye(len(x))
@@ -1374,10 +1380,10 @@ class ClassesStack:
 class Ensemble:
     """Models under two stacks, one on all and one on the light ones; rows one at a time."""
 
-    def __init__(self, models: list[Any], odds: list[bool], n_light: int) -> None:
+    def __init__(self, models: list[Any], odds: list[bool], n_light: int, steady: bool = False) -> None:
         self.models, self.odds, self.n_light, self.resting = models, odds, n_light, False
         self.platts = [Platt() for _ in models]
-        self.all, self.light = NewtonStack(len(models)), NewtonStack(n_light)
+        self.all, self.light = NewtonStack(len(models), steady), NewtonStack(n_light, steady)
         self.t = self.since = self.end = 0
 
     def look(self, full: bool, every: int = 4096, length: int = 1 << 18) -> None:
@@ -1816,10 +1822,10 @@ class Tokens(Bins):
 
 
 class FTRL:
-    """Algorithm 1 of McMahan and others (2013), with a threshold of ``noise`` sqrt(n) for pairs."""
+    """Algorithm 1 of McMahan and others (2013), with a threshold of ``noise`` sqrt(n) for pairs; features settle."""
 
-    def __init__(self, tokens: Tokens, rate: float = 0.4, noise: float = 2.0) -> None:
-        self.tokens, self.rate, self.noise = tokens, rate, noise
+    def __init__(self, tokens: Tokens, rate: float = 0.4, noise: float = 2.0, settling: float = 0.0) -> None:
+        self.tokens, self.rate, self.noise, self.settling = tokens, rate, noise, settling
         self.w: dict[int, float] = {}
         self.z: dict[int, float] = {}
         self.root: dict[int, float] = {}
@@ -1835,9 +1841,10 @@ class FTRL:
         for place, order in shown if g else ():
             root, w = self.root.get(place, 0.0), self.w.get(place, 0.0)
             wider = math.sqrt(root * root + g * g)
-            z = self.z.get(place, 0.0) + g - (wider - root) / self.rate * w
+            settling = self.settling if order == 1 else 0.0
+            z = self.z.get(place, 0.0) + g - ((wider - root) / self.rate + settling * g * g) * w
             beyond = max(abs(z) - (self.noise * wider if order == 2 else 0.0), 0.0)
-            size = min(beyond * self.rate / (1 + wider), 1e3)
+            size = min(beyond / ((1 + wider) / self.rate + settling * wider * wider), 1e3)
             self.w[place] = float(f32(-size if z > 0 else size))
             self.z[place], self.root[place] = float(f32(z)), float(f32(wider))
         return float(score)
@@ -1851,13 +1858,19 @@ class BatchTrees:
 
     def __init__(self, edges: list[list[float]], loss: Any, rounds: int, rate: float, leaves: int, l2: float) -> None:
         self.edges, self.loss, self.rounds, self.rate = edges, loss, rounds, rate
-        self.leaves, self.l2 = leaves, l2
+        self.leaves, self.l2, self.gentle = leaves, l2, False
         self.base: list[float] = []
         self.trees: list[tuple[int, Any]] = []  # the score that a tree adds to, and its root
 
     def fit(self, X: list[list[float]], y: list[float], w: list[float], classes: int, least: int) -> None:
         self.X, self.y, self.w, self.least, self.known = X, y, w, least, classes if classes > 2 else 1
         self.base, self.trees = self.start(), []
+        if self.gentle:
+            share = 1 / (1 + math.exp(-self.base[0]))
+            even = min(5 * share * (1 - share), 1)
+            plan = self.leaves, self.rate, self.l2
+            self.leaves = max(int(even * even * self.leaves), min(self.leaves, 15))
+            self.rate, self.l2 = self.rate * max(even, 0.4), self.l2 + 10 * (1 - even)
         self.F = [list(self.base) for _ in X]
         for _ in range(self.rounds):
             before = [self.chances(f) for f in self.F]
@@ -1867,6 +1880,8 @@ class BatchTrees:
                 self.g = [math.floor(float(np.float32(g)) * (1 / unit_g) + 0.5) for g, _ in slopes]
                 self.h = [math.floor(float(np.float32(h)) * (1 / unit_h) + 0.5) for _, h in slopes]
                 self.trees.append((k, self.tree(unit_g, unit_h, k)))
+        if self.gentle:
+            self.leaves, self.rate, self.l2 = plan
 
     def start(self) -> list[float]:
         total, n = sum(self.w), len(self.w)

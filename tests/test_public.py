@@ -22,8 +22,8 @@ OF_USERS = """
     learn_many learn_one max_classes max_mb memory metrics_ mutate n_alarms_ n_bytes n_features_in_ n_features_seen
     n_jobs n_paused_ n_seen_ on_drift pairs partial_fit pending predict predict_log_proba predict_many predict_one
     predict_proba predict_proba_many predict_proba_one probabilities progressive_fit random_state report running_on save
-    score scores set_fit_request set_params set_partial_fit_request set_score_request tell threshold verdict
-    weight_sums_
+    score scores set_fit_request set_params set_partial_fit_request set_score_request steady tell threshold
+    verdict weight_sums_
 """
 
 

@@ -64,6 +64,24 @@ def test_the_stack_is_its_slow_twin():
     assert events
 
 
+class SteadyEnsemble(StackedEnsemble):
+    def _stacks_steadily(self) -> bool:
+        return True
+
+
+def test_a_steady_stack_equals_the_slow_one():
+    X, y = noise()
+    y = np.where(X[:, 0] + X[:, 1] > np.quantile(X[:, 0] + X[:, 1], 0.9), 1, -1)  # rare
+    weight = np.random.default_rng(0).choice([0.5, 1.0, 3.0], len(y))
+    models = [Linear(), Perceptron(), Linear("logistic")]
+    slow = reference.Ensemble([one.clone() for one in models], [False] * 3, 2, steady=True)
+    expected = [slow.progressive(*row) for row in zip(X, y, weight, strict=True)]
+    model, hasty = (kind(models, n_always_active=2, random_state=0) for kind in (SteadyEnsemble, StackedEnsemble))
+    answers = model.progressive_fit(X, y, weight)
+    np.testing.assert_allclose(answers, expected, rtol=1e-6, atol=1e-9)
+    assert abs(hasty.progressive_fit(X, y, weight)[-100:] - answers[-100:]).max() > 1e-3
+
+
 def resting_model() -> StackedEnsemble:
     costly = NaiveBayes(max_slots=16), Restarting(Perceptron(bits=4))
     return StackedEnsemble([Linear(), Perceptron(), *costly], n_always_active=2, random_state=0)

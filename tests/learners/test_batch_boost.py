@@ -64,6 +64,29 @@ def test_two_classes_equal_the_slow_trees(l2):
     assert abs(scores[300:]).max() > 1
 
 
+def test_gentle_trees_of_a_rare_label_equal_the_slow_ones():
+    X, says, weight = stream(5)
+    y = says > 1.6
+    few = {"n_estimators": 3, "max_leaves": 30, "min_rows": 4}
+    model = BatchBoost(**few, gentle=True)
+    scores = model.progressive_fit(X, y, weight)
+    slow = twin("classes", model, 2)
+    slow.trees.gentle = True
+    learns = with_replay(slow)
+    for r in range(len(X)):
+        assert scores[r] == pytest.approx(slow.scores(X[r].tolist())[0], abs=1e-5), r
+        learns.learn(X[r].tolist(), float(y[r]), weight[r])
+    assert y.mean() < 0.15
+    assert abs(scores[300:] - BatchBoost(**few).progressive_fit(X, y, weight)[300:]).max() > 0.1
+
+
+def test_gentle_trees_of_even_labels_are_those_of_others():
+    X, says, _ = stream(6)
+    y = says > np.quantile(says, 0.6)
+    few, many = (BatchBoost(**SMALL, gentle=gentle).fit(X, y).decision_function(X) for gentle in (False, True))
+    assert np.array_equal(few, many)
+
+
 def test_several_classes_equal_the_slow_trees():
     X, says, weight = stream(1)
     y = np.digitize(says, [0.0, 0.8])

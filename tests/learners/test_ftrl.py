@@ -31,13 +31,13 @@ def rows(n: int = 1500) -> tuple[list[dict[str, float]], np.ndarray, np.ndarray]
     return found, np.array(labels), draws.choice([0.0, 1.0, 2.5], n)
 
 
-def slow_answers(most_places: int) -> list[float]:
+def slow_answers(most_places: int, settling: float) -> list[float]:
     """Those of the slow one: slots by the order in which features are learnt, rows in the order of ids."""
     from onlineboost.data.hashing import feature_id
 
     X, y, weight = rows()
     slots: dict[int, int] = {}
-    twin = reference.FTRL(reference.Tokens(max_row=9, most_places=most_places))
+    twin = reference.FTRL(reference.Tokens(max_row=9, most_places=most_places), settling=settling)
     answers = []
     for row, label, w in zip(X, y.tolist(), weight.tolist(), strict=True):
         by_id = dict(sorted((feature_id(name), x) for name, x in row.items()))
@@ -47,13 +47,13 @@ def slow_answers(most_places: int) -> list[float]:
     return answers
 
 
-@pytest.mark.parametrize("most_places", [1 << 20, 1024])
-def test_answers_are_those_of_the_slow_one(most_places, monkeypatch):
+@pytest.mark.parametrize(("most_places", "settling"), [(1 << 20, 0.0), (1024, 0.0), (1 << 20, 0.2)])
+def test_answers_are_those_of_the_slow_one(most_places, settling, monkeypatch):
     monkeypatch.setattr(ftrl, "_MAX_PLACES", most_places)
     X, y, weight = rows()
-    model = FTRLProximal(max_row=9)
+    model = FTRLProximal(max_row=9, settling=settling)
     answers = model.progressive_fit(X, y, weight, classes=[0, 1])
-    np.testing.assert_allclose(answers, slow_answers(most_places), rtol=0, atol=2e-6)
+    np.testing.assert_allclose(answers, slow_answers(most_places, settling), rtol=0, atol=2e-6)
     used, places = int(model._fitted.root.transforms[0].clock[0]), model._fitted.root.transforms[0].n_places
     assert (used, places) == (1024, 1024) if most_places == 1024 else used < places
 

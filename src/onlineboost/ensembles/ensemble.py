@@ -49,6 +49,10 @@ class Ensemble(Listening, OnlineClassifier):
         """Whether these rest on short rows too, where there are more features than slots."""
         return False
 
+    def _stacks_steadily(self) -> bool:
+        """Whether the stack forgets less where one of two labels is rare."""
+        return False
+
     def _number_of(self, k: int) -> int:
         """The number from which part k gets its seed."""
         return k
@@ -83,8 +87,9 @@ class Ensemble(Listening, OnlineClassifier):
             if getattr(part, "on_drift", None) is None:
                 node.listen(self._notify)
             nodes.append(node)
-        n, light = len(nodes), self._n_light()
-        states = new_stack(n), new_stack(light), new_scales(n), new_rest(self._rests_on_short_rows())
+        n, light, steady = len(nodes), self._n_light(), self._stacks_steadily()
+        stacks = new_stack(n, steady=steady), new_stack(light, steady=steady)
+        states = *stacks, new_scales(n), new_rest(self._rests_on_short_rows())
         settings = Settings(n, hard=False, sample=False, seed=seed)
         return StackedNode(settings, new_record(n), tuple(nodes), *states)
 

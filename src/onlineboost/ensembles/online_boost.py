@@ -24,6 +24,7 @@ EFFORTS: tuple[Effort, ...] = ("low", "normal", "high")
 _MB: dict[Effort, int] = {"low": 256, "normal": 512, "high": 2048}
 _MB_BEFORE = 512  # of each part with trees, in models of older versions
 _MEMORY_MB = 64  # for the rows that are kept, at most
+_SETTLING = 0.2
 _CLASSES = 64  # of more than two, each gets one of so many shares of the memory of trees
 
 
@@ -44,6 +45,8 @@ class OnlineBoostClassifier(Ensemble):
         whatever it is. None: 256, 512 or 2,048 by effort; 0: 512 for each part with trees and for pairs
     memory : whether one part keeps the last rows, as bins, and learns them more than once (``BatchBoost``); not with
         "low". A saved model contains these rows, unless it is saved with ``memory=False``
+    steady : whether the stack and trees of the batch kind go slower where one of two labels is rare, and weights of
+        frequent features come to rest (``FTRLProximal``). False: as in older versions
     random_state : seed
     lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
     class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
@@ -59,13 +62,14 @@ class OnlineBoostClassifier(Ensemble):
     0.051
     """
 
-    _absent: ClassVar[dict[str, Any]] = {"pairs": False, "memory": False, "max_mb": 0}
+    _absent: ClassVar[dict[str, Any]] = {"steady": False, "pairs": False, "memory": False, "max_mb": 0}
 
     effort: Effort = "normal"
     _: KW_ONLY
     pairs: bool = True
     memory: bool = True
     max_mb: int | None = None
+    steady: bool = True
     random_state: Any = None
     n_jobs: int | None = None
     lag: int = 0
@@ -85,7 +89,8 @@ class OnlineBoostClassifier(Ensemble):
     def _small(self) -> list[OnlineClassifier]:
         """Parts for few features and few rows, and the memory; Newton of older versions forgets at one rate."""
         mb = min(max(self._mb() // 8, 1), _MEMORY_MB) if self._mb() else _MEMORY_MB
-        memory = [BatchBoost(max_mb=mb)] if check_bool("memory", self.memory) and self.effort != "low" else []
+        keeps = check_bool("memory", self.memory) and self.effort != "low"
+        memory = [BatchBoost(max_mb=mb, gentle=self._stacks_steadily())] if keeps else []
         return [Newton(steady=check_bool("pairs", self.pairs)), NaiveBayes(), *memory]
 
     def _mb(self) -> int:
@@ -113,12 +118,16 @@ class OnlineBoostClassifier(Ensemble):
             return k
         return k - 1 if k > first else len(self._parts()) - 1
 
+    def _stacks_steadily(self) -> bool:
+        return check_bool("steady", self.steady)
+
     def _rests_on_short_rows(self) -> bool:
         return bool(self.pairs)
 
     def _light(self) -> list[OnlineClassifier]:
         mb = max(self._mb() // 4, 1) if self._mb() else _MB_BEFORE
-        return [*_linear(), FTRLProximal(max_mb=mb)] if check_bool("pairs", self.pairs) else _linear()
+        pairs = FTRLProximal(settling=_SETTLING if self._stacks_steadily() else 0.0, max_mb=mb)
+        return [*_linear(), pairs] if check_bool("pairs", self.pairs) else _linear()
 
 
 OnlineBoost = OnlineBoostClassifier

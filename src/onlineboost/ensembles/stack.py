@@ -8,6 +8,12 @@ constant 1 they are x. The answer is z = w.x, and after the label, with p = logi
 
 where F = .9995 forgets, and S = 5 draws towards the start w_0, equal weights that sum to 1 and no constant.
 
+A steady stack forgets less where one of two labels is rare, since rows tell less there:
+
+    F = 1 - .0005 min(weight, 1) 4 q (1 - q)
+
+where q is the share of the positive label, begun as one of two rows, of which each counts .9999 after the next one.
+
 Of more than two classes, each part gives the log odds x_k of every class against the rest, z_k = w.x_k with the same
 weights for all classes, p = softmax(z), and m is the mean of x_k by p:
 
@@ -54,27 +60,36 @@ class Stack(NamedTuple):
     information: Floats  # [weights, weights] H; its lower triangle counts
     start: Floats  # w_0
     loss: Floats  # [1] log loss, the recent counting most
+    labels: Floats  # [2] weight of the positive label and of all, the recent counting most; [0] if it is not steady
 
     def derived(self) -> tuple[str, ...]:
         return ("start",)
 
     def limits(self) -> Limits:
-        return {"loss": SUM}
+        return {"loss": SUM, "labels": SUM}
+
+    def saved(self) -> dict[str, Any]:
+        """Stacks that are not steady are as they were before there were others."""
+        found = {"weights": self.weights, "information": self.information, "loss": self.loss}
+        return found | {"labels": self.labels} if self.labels.size else found
 
     def check(self) -> None:
+        if self.labels.size:
+            require(bool(self.labels[0] <= self.labels[1] and self.labels[1] > 0), "labels", "a share")
         diagonal = np.diagonal(self.information)
         bound = np.sqrt(np.outer(diagonal, diagonal)) * (1 + 1e-6)
         positive = bool((diagonal > 0).all()) and bool((np.abs(np.tril(self.information)) <= bound).all())
         require(positive, "information", "a positive definite matrix")
 
 
-def new_stack(n_parts: int, n_chances: int = 0) -> Stack:
+def new_stack(n_parts: int, n_chances: int = 0, steady: bool = False) -> Stack:
     size = n_parts + n_chances + 1
     start = filled(1 / max(n_parts, 1), size)
     if not planning():
         start[n_parts:] = 0
     information = filled(0, (size, size)) if planning() else _STRENGTH * np.eye(size)
-    return Stack(start.copy() if not planning() else start, information, start, np.zeros(1))
+    labels = filled([1.0, 2.0], (2,)) if steady else np.zeros(0)
+    return Stack(start.copy() if not planning() else start, information, start, np.zeros(1), labels)
 
 
 def with_chances(stack: Stack) -> Stack:
@@ -83,7 +98,7 @@ def with_chances(stack: Stack) -> Stack:
     wide = new_stack(n, n)
     if not planning():
         wide.weights[:n], wide.information[:n, :n] = stack.weights[:n], stack.information[:n, :n]
-    return wide._replace(loss=stack.loss)
+    return wide._replace(loss=stack.loss, labels=stack.labels)
 
 
 class Scales(NamedTuple):
@@ -294,12 +309,18 @@ def _learn(stack: Stack, x: Floats, n: int, z: float, y: float, weight: float, s
     p = logistic(z)
     curvature = weight * max(p * (1 - p), _LEAST)
     slope = weight * ((1.0 if y > 0 else 0.0) - p)
-    draw = (1 - FORGETTING) * _STRENGTH
+    forgetting = FORGETTING
+    if stack.labels.size:
+        q = stack.labels[0] / stack.labels[1]
+        forgetting = 1 - (1 - FORGETTING) * min(weight, 1.0) * 4 * q * (1 - q)
+        stack.labels[0] = _LOSS_FORGETTING * stack.labels[0] + (weight if y > 0 else 0.0)
+        stack.labels[1] = _LOSS_FORGETTING * stack.labels[1] + weight
+    draw = (1 - forgetting) * _STRENGTH
     for i in range(n + 1):
         a = x[i] if i < n else 1.0
         for j in range(i + 1):
             b = x[j] if j < n else 1.0
-            H[i, j] = FORGETTING * H[i, j] + curvature * a * b
+            H[i, j] = forgetting * H[i, j] + curvature * a * b
         H[i, i] += draw
         step[i] = slope * a + draw * (stack.start[i] - w[i])
     _go(stack, n, step, factor)

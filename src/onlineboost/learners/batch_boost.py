@@ -36,7 +36,7 @@ from onlineboost.learners.binned import Binned
 from onlineboost.learners.memory import BEGAN, KEPT, LENGTH, NEXT, Memory, follow, moved, new_memory, remember
 from onlineboost.learners.number_learner import NumberLearner
 from onlineboost.loop.explaining import Found, Pulls
-from onlineboost.parameters import check_between, check_count, check_one_of
+from onlineboost.parameters import check_between, check_bool, check_count, check_one_of
 from onlineboost.storage.validity import Limits
 from onlineboost.transforms.bins import (
     BEGUN,
@@ -256,6 +256,7 @@ class _Batch(Binned, WeakLearner):
             int(self.min_rows),
             max(int(self.min_rows) // 4, 1),
             float(self.l2),
+            check_bool("gentle", getattr(self, "gentle", False)),
         )
 
     def most_rows(self, votes: int, slots: int) -> int:
@@ -394,6 +395,7 @@ class BatchBoost(_Batch, Learner, state=BatchState, **kernels_of(__name__)):
     max_rows : number of the last rows that are kept
     max_mb : memory for these and for a training, but for its histograms, in megabytes; wide rows may be fewer
     max_slots : maximum number of feature slots; further features share slots by a hash
+    gentle : whether trees are smaller and weaker where one of two labels is rare: rows tell less there
 
     Examples
     --------
@@ -416,6 +418,7 @@ class BatchBoost(_Batch, Learner, state=BatchState, **kernels_of(__name__)):
     max_rows: int = 1 << 16
     max_mb: int = 64
     max_slots: int = 1024
+    gentle: bool = False
 
     def loss_of(self) -> tuple[int, float]:
         return CLASSES, 0.5

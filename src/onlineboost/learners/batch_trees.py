@@ -1,5 +1,9 @@
 """Gradient boosted trees of the batch kind, made of the rows of a ``Memory`` in small steps.
 
+Where one of two labels is rare, ``gentle`` plans make smaller and weaker trees: with e = min(5 q (1 - q), 1), where q
+is the share of the positive label, e^2 times as many leaves (15 at least), e times the rate (.4 times at least), and
+10 (1 - e) more l2.
+
 Each tree is grown best leaf first, by Newton's gain G^2 / (H + l2) summed over the leaves, where G and H are sums of
 the slopes and curvatures of the loss; a leaf has the value -rate G / (H + l2).
 
@@ -35,6 +39,7 @@ _STEP = 1 << 17  # values of a step
 _FEW_ROWS = 500  # fewer have smaller leaves
 _MASK = (1 << 32) - 1
 _LEAST_GAIN = 1e-10  # as a share of the leaf's own score
+_GENTLE_LEAVES, _GENTLE_L2, _LEAST_RATE = 15, 10.0, 0.4  # of ``gentle`` plans: the fewest leaves; at most; a factor
 _LEAST_CURVATURE = 1e-6  # of a row, as a share of its weight
 _SPLIT, _CHILD = range(2)  # of a node: 2 * slot + 1 if missing values go right; its left child, itself if it is a leaf
 _THRESHOLD, _VALUE = range(2)  # of a node
@@ -92,6 +97,7 @@ class Plan(NamedTuple):
     least: int  # rows of a leaf
     few: int  # the same while there are fewer than 500 rows
     l2: float
+    gentle: bool = False  # whether trees are smaller and weaker where one of two labels is rare
 
 
 class Training(NamedTuple):
@@ -232,7 +238,7 @@ def _done(training: Training, memory: Memory, plan: Plan) -> float:
         return float(1 + clock[_TREE] + 0.1 * clock[_AT] / n)
     if clock[_PHASE] == _ROOT:
         return float(1 + clock[_TREE] + 0.1 + 0.3 * clock[_AT] / n)
-    return float(1 + clock[_TREE] + 0.4 + 0.6 * clock[_LEAVES] / plan.leaves)
+    return float(1 + clock[_TREE] + 0.4 + 0.6 * clock[_LEAVES] / _most_leaves(training, plan))
 
 
 @lean
@@ -258,7 +264,7 @@ def _step(training: Training, memory: Memory, bins: Bins, plan: Plan) -> None:
             clock[_PHASE] = _CHOOSE
     elif phase == _CHOOSE:
         leaf = _best_leaf(training)
-        if leaf >= 0 and clock[_LEAVES] < plan.leaves:
+        if leaf >= 0 and clock[_LEAVES] < _most_leaves(training, plan):
             _split(training, memory, bins, leaf)
             clock[_PHASE] = _COUNT
         else:
@@ -285,6 +291,28 @@ def _rows_of_step(training: Training) -> int:
 def _least(plan: Plan, n: int) -> int:
     """Number of rows that a leaf must have."""
     return plan.few if n < _FEW_ROWS else plan.least
+
+
+@hot
+def _evenness(training: Training, plan: Plan) -> float:
+    """Of the labels of the training, by the share q of the positive one; 1 where it does not count."""
+    if not plan.gentle or plan.loss != CLASSES or training.scores.shape[1] > 1:
+        return 1.0
+    q = 1 / (1 + math.exp(-training.trees.base[0]))
+    return min(5 * q * (1 - q), 1.0)
+
+
+@hot
+def _most_leaves(training: Training, plan: Plan) -> int:
+    leaves: int = plan.leaves
+    evenness = _evenness(training, plan)
+    most: int = max(i64(evenness * evenness * leaves), min(leaves, _GENTLE_LEAVES))
+    return most
+
+
+@hot
+def _l2(training: Training, plan: Plan) -> float:
+    return plan.l2 + _GENTLE_L2 * (1 - _evenness(training, plan))
 
 
 @lean
@@ -587,11 +615,11 @@ def _find_split(training: Training, plan: Plan, n: int, leaf: int) -> None:
     rows = mine[_HIGH] - mine[_LOW]
     training.gains[leaf] = 0.0
     least = _least(plan, n)
-    if rows < 2 * least or training.clock[_LEAVES] == plan.leaves:
+    if rows < 2 * least or training.clock[_LEAVES] == _most_leaves(training, plan):
         return
     whole = mine[_SUM]
     G, H = float(whole >> 32), float(whole & _MASK)
-    l2 = plan.l2 / training.sums[_UNIT_H]
+    l2 = _l2(training, plan) / training.sums[_UNIT_H]
     least_H = least * H / rows
     own = G * G / (H + l2)
     start = own + _LEAST_GAIN * own
@@ -625,6 +653,7 @@ def _end_tree(training: Training, plan: Plan) -> None:
     """The values of leaves, which are added to the scores of their rows; nodes have the mean below them."""
     clock, sums, numbers = training.clock, training.sums, training.trees.numbers
     tree, k = clock[_TREE], clock[_TREE] % training.scores.shape[1]
+    l2, rate = _l2(training, plan), plan.rate * max(_evenness(training, plan), _LEAST_RATE)
     for leaf in range(clock[_LEAVES]):
         mine = training.leaves[leaf]
         if plan.loss >= ABSOLUTE:
@@ -632,8 +661,8 @@ def _end_tree(training: Training, plan: Plan) -> None:
             value = _quantile(*rows, mine[_LOW], mine[_HIGH], plan.quantile)
         else:
             g, h = float(mine[_SUM] >> 32) * sums[_UNIT_G], float(mine[_SUM] & _MASK) * sums[_UNIT_H]
-            value = -g / (h + plan.l2)
-        numbers[tree, mine[_NODE], _VALUE] = plan.rate * value
+            value = -g / (h + l2)
+        numbers[tree, mine[_NODE], _VALUE] = rate * value
         value = np.float64(numbers[tree, mine[_NODE], _VALUE])
         for q in range(mine[_LOW], mine[_HIGH]):
             training.scores[training.order[q], k] += value

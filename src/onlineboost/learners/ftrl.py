@@ -11,7 +11,8 @@ McMahan and others (2013), *Ad Click Prediction: a View from the Trenches*, algo
 | lambda_1 | ``noise`` sqrt(n) | a weight is 0 as long as \\|z\\| is not above it |
 
 Differences from the paper: lambda_1 grows with sqrt(n), which is how far z strays if a token tells nothing, and holds
-for pairs only. There is no lambda_2.
+for pairs only. There is no lambda_2. With ``settling`` c, the step size of features and the constant is
+1 / ((beta + sqrt(n)) / alpha + c n), which ends as that of a mean: steps of alpha / sqrt(n) are too large where n is.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ _BETA = 1.0
 _MAX_SCORE, _MAX_WEIGHT, _MAX_STEP = 50.0, 1e3, 1e12
 _MAX_SUM = 1e37  # a sum of float32 must not become infinite
 _MAX_ROW = 1024
+_MOST_SETTLING = 1e3
 _MAX_PLACES = 1 << 26
 _BYTES = 20  # of a token in the table and the filter; 12 more for each learner
 
@@ -50,6 +52,7 @@ class FTRLState(NamedTuple):
     numbers: Floats32  # [1 + places, 3, learners]
     learning_rate: float
     noise: float
+    settling: float
 
     def limits(self) -> Limits:
         return {"numbers": (-_MAX_SUM, _MAX_SUM)}
@@ -86,23 +89,25 @@ def learn(state: FTRLState, work: FTRLWork, batch: Batch, r: int, h: Floats32, t
         idle &= work.gradient[i] == 0
     if idle:
         return
-    _move(state, work, 0, 0.0)
+    _move(state, work, 0, 0.0, state.settling)
     for j in range(batch.indptr[r], batch.indptr[r + 1]):
-        threshold = 0.0 if batch.values[j] == FEATURE else state.noise
         row: Any = np.int64(batch.indices[j]) + 1
-        _move(state, work, row, threshold)
+        if batch.values[j] == FEATURE:
+            _move(state, work, row, 0.0, state.settling)
+        else:
+            _move(state, work, row, state.noise, 0.0)
 
 
 @hot
-def _move(state: FTRLState, work: FTRLWork, row: int, threshold: float) -> None:
+def _move(state: FTRLState, work: FTRLWork, row: int, threshold: float, settling: float) -> None:
     """Lines 7 to 11 for one token, then line 5: its next weight."""
     own, rate = state.numbers[row], state.learning_rate
     for i in range(work.gradient.size):
         g, w, z, root = work.gradient[i], np.float64(own[0, i]), np.float64(own[1, i]), np.float64(own[2, i])
         wider = math.sqrt(root * root + g * g)
-        z = min(max(z + g - (wider - root) / rate * w, -_MAX_SUM), _MAX_SUM)
+        z = min(max(z + g - ((wider - root) / rate + settling * g * g) * w, -_MAX_SUM), _MAX_SUM)
         beyond = max(abs(z) - threshold * wider, 0.0)
-        size = min(beyond * rate / (_BETA + wider), _MAX_WEIGHT)
+        size = min(beyond * rate / (_BETA + wider + settling * rate * wider * wider), _MAX_WEIGHT)
         own[0, i] = f32(-size if z > 0 else size)
         own[1, i], own[2, i] = f32(z), f32(min(wider, _MAX_SUM))
 
@@ -142,6 +147,7 @@ def forget(state: FTRLState, i: int) -> None:
 _OPTIONS = (
     LEARNING_RATE,
     Option("noise", "Threshold of pair weights, in standard deviations of noise; weights below it are 0.", float),
+    Option("settling", "Decay of the step size of frequent features, beyond that of AdaGrad.", float),
     Option("max_row", "Maximum number of features in rows with feature pairs.", int, least=1, most=_MAX_ROW),
     Option("max_mb", "Maximum memory for weights, in MB.", int, least=1),
 )
@@ -158,6 +164,8 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
     ----------
     learning_rate : step size
     noise : weights of pairs are 0 as long as the sum of their gradients is below so many standard deviations
+    settling : added to the inverse of the step size of features, for each 1 of their sum of squared gradients; above 0,
+        frequent features come to rest
     max_row : rows of more features have no pairs
     max_mb : most megabytes of weights; when they are used, further features and pairs are left out
     bits : at most 2**bits features have slots of their own, further ones share them by a hash
@@ -179,6 +187,7 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
     _: KW_ONLY
     learning_rate: float = 0.4
     noise: float = 2.0
+    settling: float = 0.0
     max_row: int = 48
     max_mb: int = 128
     bits: int = 22
@@ -187,6 +196,8 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
         check_between("learning_rate", self.learning_rate, 0, math.inf)
         if not isinstance(self.noise, numbers.Real) or not 0 <= float(self.noise) < math.inf:
             raise ParameterError("noise", self.noise, "a number of at least 0")
+        if not isinstance(self.settling, numbers.Real) or not 0 <= float(self.settling) <= _MOST_SETTLING:
+            raise ParameterError("settling", self.settling, f"a number from 0 to {_MOST_SETTLING:g}")
         check_whole("max_row", self.max_row, 1, _MAX_ROW)
         check_count("max_mb", self.max_mb)
         check_whole("bits", self.bits, 1, MAX_BITS)
@@ -194,7 +205,8 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
 
     def _of(self, n_learners: int, n_places: int) -> FTRLState:
         shape = 1 + n_places, 3, n_learners
-        return FTRLState(filled(0, shape, np.float32), float(self.learning_rate), float(self.noise))
+        numbers = filled(0, shape, np.float32)
+        return FTRLState(numbers, float(self.learning_rate), float(self.noise), float(self.settling))
 
     def transforms(self, n_features: int) -> Transforms:
         return (new_tokens(n_features, int(self.max_row)),)
