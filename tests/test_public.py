@@ -56,6 +56,17 @@ def test_a_model_shows_what_a_user_may_call():
     assert {name for name in dir(OnlineBoostRegressor()) if not name.startswith("_")} <= {*OF_USERS.split()} | more
 
 
+@pytest.mark.parametrize("model", [onlineboost.Tree(), onlineboost.RegressionTree(), onlineboost.OnlineBBM()])
+def test_a_model_does_not_show_the_hooks_of_authors(model):
+    hooks = type(model)._author_hooks()
+    assert {"initial_state", "boosts"} <= hooks or {"committee", "grow"} <= hooks
+    assert {*model.get_params(), "fit", "predict_one", "edges_"} <= {*dir(model)}
+    assert not hooks & {*dir(model)}
+    assert all(hasattr(model, name) for name in hooks)
+    abstract = onlineboost.extend.OnlineClassifier, onlineboost.extend.OnlineRegressor
+    assert not hooks & {name for kind in abstract for name in dir(kind)}
+
+
 def test_the_default_has_two_names():
     assert onlineboost.OnlineBoost is onlineboost.OnlineBoostClassifier
     assert repr(OnlineBoost("low")) == "OnlineBoostClassifier(effort='low')"

@@ -21,6 +21,7 @@ from onlineboost.loop.heads import new_head
 from onlineboost.loop.link import Alone
 from onlineboost.loop.record import Settings
 from onlineboost.model import OnlineModel
+from onlineboost.parameters import defaults
 from onlineboost.registry import LEARNERS, Entry, Option
 from onlineboost.transforms.bins import Bins
 from onlineboost.transforms.chain import Transform, Transforms
@@ -127,6 +128,15 @@ class WeakLearner(OnlineModel):
             dispatch.register(dispatch.forget, state, forget)
         if name:
             LEARNERS.add(Entry(name, cls, cls.__name__, options))
+
+    @classmethod
+    def _author_hooks(cls) -> frozenset[str]:
+        """All names of learners but parameters and those that every model has."""
+        kinds = [kind for kind in cls.__mro__ if issubclass(kind, OnlineModel) and not issubclass(kind, WeakLearner)]
+        of_models = {name for kind in kinds for name in dir(kind)} | defaults(cls).keys()
+        ours = (kind for kind in cls.__mro__ if kind.__module__.startswith("onlineboost."))
+        names = {name for kind in ours for name in vars(kind) if not name.startswith("_")}
+        return frozenset(names - of_models)
 
     @classmethod
     def from_options(cls, **given: Any) -> Self:
@@ -299,13 +309,40 @@ class WeakLearner(OnlineModel):
 
 
 class Learner(WeakLearner, OnlineClassifier):
-    """A compiled weak learner. A subclass names its state class and its three compiled functions:
+    """A compiled weak learner; base class for authors of learners.
+
+    A subclass names its state class and three compiled functions,
 
     ``class Mine(Learner, state=MineState, workspace=workspace, predict=predict, learn=learn)``
 
-    A fourth, ``forget=forget``, is needed if single learners are to be reset when the stream changes (``Adaptive``).
-    Two more, ``pull=pull`` and ``explain=explain`` (``compiled/dispatch.py``), are needed to explain answers.
-    With ``name="mine"`` and ``options=(...)`` it is on the command line: ``onlineboost train --learner mine``.
+    and overrides the hooks ``committee`` and ``grow``, which make and enlarge the state of N copies side by side. With
+    ``name="mine"`` and ``options=(...)`` it is available on the command line: ``onlineboost train --learner mine``.
+
+    A fourth function, ``forget=forget``, is needed to reset single learners on concept drift (``Adaptive``). Two more,
+    ``pull=pull`` and ``explain=explain`` (``compiled/dispatch.py``), are needed to explain predictions.
+
+    All other methods that boosters do not have are hooks with a default as well. The engine calls them; users do not.
+
+    Parameters
+    ----------
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+
+    Attributes
+    ----------
+    prefers : {"weight", "sample"}
+        Hook for authors: preferred delivery, importance weights or sampling.
+    linear : bool, default=False
+        Hook for authors: whether the model is linear in the features, so that boosting gains little.
+    takes_missing : bool, default=False
+        Hook for authors: whether rows keep missing values, as NaN; otherwise they are left out.
+
+    Examples
+    --------
+    >>> from onlineboost import Tree
+    >>> from onlineboost.extend import Learner
+    >>> isinstance(Tree(), Learner), len(Tree().committee(3, 4).nodes)
+    (True, 3)
     """
 
     def _new_node(self, n_features: int, seed: int | None = None) -> Committee:
