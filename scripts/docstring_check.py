@@ -22,7 +22,6 @@ from website.docstrings import Item, items, sections
 LISTS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")
 ORDER = (*LISTS, "See Also", "Notes", "References", "Examples")
 LONGEST_TYPE = 90  # longer ones are descriptions
-_EXAMPLE = re.compile(r"^>>> ", re.M)
 _DEFAULT = re.compile(r", default=(.+)$")
 _SENTENCE = re.compile(r"[A-Z0-9`\"'\[(*|].*[.:|]|.*```", re.S)
 _NO_RETURN = ("None", "Self", "Iterator[None]")
@@ -121,8 +120,8 @@ def _choices(thing: Any, parameter: inspect.Parameter) -> set[str]:
 
 def problems_of_example(thing: Any) -> Iterator[str]:
     """A public class or function has an example that ends in a number, but for errors."""
-    last = (inspect.getdoc(thing) or "").rpartition(">>> ")[2].partition("\n")[2]
-    if not re.search(r"\d", last):
+    _, example, last = (inspect.getdoc(thing) or "").rpartition(">>> ")
+    if not example or not re.search(r"\d", last.partition("\n")[2]):
         yield "expected an example that ends in a number"
 
 

@@ -2,10 +2,12 @@
 
 Also the classes of models, alarms and tickets, for annotations.
 
-Hooks are names that authors override and the engine calls; ``dir(model)`` does not show them to users. Hooks of boosters
-are ``initial_state``, which every booster has, and ``boosts``, ``advice``, ``grouped``, ``learner_name`` and
-``max_learners`` (see ``Booster``). Hooks of learners are ``committee`` and ``grow``, which every learner has, and all
-other names that ``Learner`` has beyond ``OnlineClassifier``.
+Hooks are names that authors override and the engine calls; ``dir(model)`` does not show them to users.
+
+- Hooks of boosters: ``initial_state``, which every booster must define, and ``boosts``, ``advice``, ``grouped``,
+  ``learner_name`` and ``max_learners``; see ``Booster``.
+- Hooks of learners: ``committee`` and ``grow``, which every learner must define, and all other names that ``Learner``
+  has beyond ``OnlineClassifier``.
 
 >>> from onlineboost.extend import draws
 >>> round(float(draws.uniform(0, 1, 2)), 3)

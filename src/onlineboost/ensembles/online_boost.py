@@ -31,8 +31,9 @@ _CLASSES = 64  # of more than two, each gets one of so many shares of the memory
 class OnlineBoostClassifier(Ensemble):
     """The default classifier, without anything to tune: linear models and boosted trees under one stack.
 
-    One member learns all pairs of features. Good on tables and text, with and without concept drift, on short and long streams. One member is reset when its
-    error rises; trees are paused where they cost much and do not improve accuracy.
+    Good on tables and text, with and without concept drift, on short and long streams. One member learns all pairs of
+    features, and another is reset when its error rises; trees are paused where they cost much and do not improve
+    accuracy.
 
     Parameters
     ----------

@@ -175,8 +175,8 @@ def independent_learners(gamma: float, seed: int = 0) -> Simulated:
 def two_phase_learners(gamma: float, excess: float, seed: int = 0) -> Simulated:
     """The second construction of Theorem 3: learners that guess on the first S / (4 gamma) rows.
 
-    Then they are right with probability 1/2 + 2 gamma. If S >= ln(1/delta) / gamma, they have edge gamma and excess loss
-    S with probability 1 - delta, and no booster is better than guessing on these rows.
+    Then they are right with probability 1/2 + 2 gamma. If S >= ln(1/delta) / gamma, they have edge gamma and excess
+    loss S with probability 1 - delta, and no booster is better than guessing on these rows.
 
     Parameters
     ----------
