@@ -162,7 +162,7 @@ class AdaBoostOL(
     settle=settle,
     credit=credit,
 ):
-    """AdaBoost.OL (Algorithm 2 of the paper), which adapts to the edges of the learners; AdaBoost.OL.S samples.
+    """AdaBoost.OL (Algorithm 2 of the paper): adapts to the learners' edges. AdaBoost.OL.S is its sampling variant.
 
     Parameters
     ----------

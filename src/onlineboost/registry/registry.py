@@ -44,7 +44,7 @@ class Option:
     default : object, default=None
         Default on the command line, if it is not the default of the constructor.
     metavar : str, default=""
-        Name of the value in help texts; empty: by the type.
+        Name of the value in help texts, such as "FILE"; empty: by the type.
 
     Examples
     --------
