@@ -154,17 +154,18 @@ class Reference:
 
     def members(self, path: str, kind: type, level: int) -> str:
         """The methods and properties of a class, and links to inherited ones."""
-        own, inherited, hooks = [], {}, []
+        own, inherited, hooks, authors = [], {}, [], hooks_of(kind)
         for name, member, place in _members(kind):
             home = next(base for base in reversed(kind.__mro__) if id(base) in self.homes and hasattr(base, name))
             if home is not kind and _same(vars(place)[name], home, name):
                 link = self.links[".".join(self.homes[id(home)])]
                 inherited.setdefault(home, []).append(f"[`{name}`](../{link}.{name})")
                 continue
-            head = f"{'#' * level} {name} {{ #{path}.{name} }}"
+            depth = level + 1 if name in authors else level
+            head = f"{'#' * depth} {name} {{ #{path}.{name} }}"
             signature = "" if isinstance(member, property) else _signature(name, member, bound=True)
             text = markdown(member, {} if isinstance(member, property) else _defaults(member))
-            described = hooks if name in hooks_of(kind) else own
+            described = hooks if name in authors else own
             described.append("\n\n".join(part for part in (head, signature, text) if part))
         if hooks:
             own += [f"{'#' * level} Hooks for authors {{ #{path}-hooks }}", *hooks]

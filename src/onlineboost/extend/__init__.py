@@ -14,16 +14,14 @@ Hooks are names that authors override and the engine calls; ``dir(model)`` does 
 0.879
 """
 
-from onlineboost import registry
 from onlineboost.boosters.base import Booster
 from onlineboost.classifier import OnlineClassifier
-from onlineboost.compiled import draws
 from onlineboost.ensembles.restarting import Alarm
+from onlineboost.extend import draws, registry, validity
 from onlineboost.fitted.tickets import Ticket
 from onlineboost.learners.base import Learner
 from onlineboost.learners.class_learner import ClassLearner
 from onlineboost.regressor import OnlineRegressor
-from onlineboost.storage import validity
 
 __all__ = [
     "Alarm",
