@@ -230,7 +230,7 @@ class OnlineGradientBoost(OnlineRegressor):
     >>> X = np.random.default_rng(0).random((3000, 3))
     >>> y = np.sin(6 * X[:, 0]) + X[:, 1]
     >>> for model in (RegressionTree(3), OnlineGradientBoost(RegressionTree(3))):
-    ...     print(round(model.fit(X[:2500], y[:2500]).score(X[2500:], y[2500:]), 2))
+    ...     print(f"{model.fit(X[:2500], y[:2500]).score(X[2500:], y[2500:]):.2f}")
     0.91
     0.96
     """

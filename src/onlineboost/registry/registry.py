@@ -172,7 +172,7 @@ class Registry(Generic[T]):
     >>> LEARNERS.names()[:2], LEARNERS.find("tree").title
     (['class-tree', 'ftrl'], 'Tree')
     >>> len(LEARNERS.find("stump").options)
-    5
+    1
     """
 
     def __init__(self, kind: str, room: str) -> None:

@@ -76,7 +76,7 @@ def require(condition: bool, field: str, expected: str) -> None:
     ...     require(False, "depth", "numbers up to 5")
     ... except InvalidStateError as error:
     ...     print(error)
-    depth: expected numbers up to 5
+    expected numbers up to 5
     """
     if not condition:
         raise InvalidStateError(field, expected)
@@ -156,7 +156,7 @@ def check_values(field: str, array: NDArray[Any], limits: Limits) -> None:
     ...     check_values("depth", np.array([1.0, 7.0]), {"depth": (0, 5)})
     ... except InvalidStateError as error:
     ...     print(error)
-    depth: expected numbers from 0 to 5
+    expected numbers from 0 to 5
     """
     if field not in limits and array.dtype.kind in "iu":
         return
@@ -224,7 +224,7 @@ def check_state(name: str, state: Any) -> None:
     >>> state = Tree().committee(3, 4)
     >>> check_state("tree", state)
     >>> len(saved_arrays(state))
-    16
+    11
     """
     try:
         limits = limits_of(state)
