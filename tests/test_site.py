@@ -54,7 +54,8 @@ def test_every_public_name_has_an_entry(module, pages):
         assert f"{{ #{anchor} }}" in pages[path], name
         if callable(thing) and not (inspect.isclass(thing) and issubclass(thing, Exception)):
             entry = pages[path].partition(f"{{ #{anchor} }}")[2]
-            for parameter in docstring_check.parameters(thing, bound=False) if name != "Named" else ():
+            checked = name != "Named" and module not in docstring_check.NOT_YET
+            for parameter in docstring_check.parameters(thing, bound=False) if checked else ():
                 item = re.search(rf"^`{re.escape(parameter)}` <small>([^\n]+)</small>\n:   [^ \n]", entry, re.M)
                 assert item, f"{name}: {parameter}"
 
