@@ -40,11 +40,12 @@ test: $(DEVELOP)  ## all tests, doctests and the examples in the documents, on t
 	$(BIN)/python -m onlineboost warm
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-check: $(DEVELOP)  ## style, types, layers
+check: $(DEVELOP)  ## style, types, layers, docstrings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	PYTHONPATH=scripts $(BIN)/python scripts/docstring_check.py
 
 river: $(DEVELOP)  ## River's own checks of every estimator, on whole streams; make test has them on the first rows
 	ONLINEBOOST_TEST_RIVER=1 $(BIN)/python -m pytest -n 2 tests/interop/test_river.py

@@ -45,7 +45,9 @@ def test_names_of_other_modules_can_be_imported_from_the_top():
     for home in ("boosters", "learners", "transforms", "errors", "extend"):
         module = importlib.import_module(f"onlineboost.{home}")
         for name in module.__all__:
-            assert getattr(onlineboost, name) is getattr(module, name)
+            found, expected = getattr(onlineboost, name), getattr(module, name)
+            assert found is expected or {*expected.__all__} <= {*dir(found)}  # a package of the same name
+    assert importlib.import_module("onlineboost.extend.registry").LEARNERS is onlineboost.extend.registry.LEARNERS
     with pytest.raises(AttributeError, match="module 'onlineboost' has no attribute 'Restarting'"):
         _ = onlineboost.Restarting
 
@@ -54,6 +56,17 @@ def test_a_model_shows_what_a_user_may_call():
     assert [name for name in dir(OnlineBoost()) if not name.startswith("_")] == OF_USERS.split()
     more = {"bounds", "predict_interval", "progressive_interval", "target", "weights_"}
     assert {name for name in dir(OnlineBoostRegressor()) if not name.startswith("_")} <= {*OF_USERS.split()} | more
+
+
+@pytest.mark.parametrize("model", [onlineboost.Tree(), onlineboost.RegressionTree(), onlineboost.OnlineBBM()])
+def test_a_model_does_not_show_the_hooks_of_authors(model):
+    hooks = type(model)._author_hooks()
+    assert {"initial_state", "boosts"} <= hooks or {"committee", "grow"} <= hooks
+    assert {*model.get_params(), "fit", "predict_one", "edges_"} <= {*dir(model)}
+    assert not hooks & {*dir(model)}
+    assert all(hasattr(model, name) for name in hooks)
+    abstract = onlineboost.extend.OnlineClassifier, onlineboost.extend.OnlineRegressor
+    assert not hooks & {name for kind in abstract for name in dir(kind)}
 
 
 def test_the_default_has_two_names():

@@ -154,17 +154,21 @@ class Reference:
 
     def members(self, path: str, kind: type, level: int) -> str:
         """The methods and properties of a class, and links to inherited ones."""
-        own, inherited = [], {}
+        own, inherited, hooks, authors = [], {}, [], hooks_of(kind)
         for name, member, place in _members(kind):
             home = next(base for base in reversed(kind.__mro__) if id(base) in self.homes and hasattr(base, name))
             if home is not kind and _same(vars(place)[name], home, name):
                 link = self.links[".".join(self.homes[id(home)])]
                 inherited.setdefault(home, []).append(f"[`{name}`](../{link}.{name})")
                 continue
-            head = f"{'#' * level} {name} {{ #{path}.{name} }}"
+            depth = level + 1 if name in authors else level
+            head = f"{'#' * depth} {name} {{ #{path}.{name} }}"
             signature = "" if isinstance(member, property) else _signature(name, member, bound=True)
             text = markdown(member, {} if isinstance(member, property) else _defaults(member))
-            own.append("\n\n".join(part for part in (head, signature, text) if part))
+            described = hooks if name in authors else own
+            described.append("\n\n".join(part for part in (head, signature, text) if part))
+        if hooks:
+            own += [f"{'#' * level} Hooks for authors {{ #{path}-hooks }}", *hooks]
         for home, links in inherited.items():
             own.append(f"**Inherited from `{home.__name__}`**: {', '.join(links)}.")
         return "\n\n".join(own)
@@ -174,9 +178,19 @@ def page_of(module: str, name: str = "", thing: Any = None) -> str:
     return f"reference/{name}.md" if thing is not None and is_model(thing) else f"reference/{module}.md"
 
 
+def hooks_of(kind: type) -> frozenset[str]:
+    """The names that are for authors of subclasses."""
+    found: frozenset[str] = kind._author_hooks() if is_model(kind) else frozenset()  # type: ignore[attr-defined]
+    return found
+
+
 def _members(kind: type) -> Iterator[tuple[str, Any, type]]:
-    """Public methods and properties with a docstring: name, object, the class that defines it."""
-    for name in sorted(dir(kind)):
+    """Public methods and properties with a docstring: name, object, the class that defines it.
+
+    The hooks of authors are described where they are to be overridden: in abstract classes.
+    """
+    hidden = frozenset() if inspect.isabstract(kind) else hooks_of(kind)
+    for name in sorted({*dir(kind)} - hidden):
         place = next((base for base in kind.__mro__ if name in vars(base)), object)
         member = inspect.getattr_static(kind, name)
         member = member.__func__ if isinstance(member, classmethod | staticmethod) else member

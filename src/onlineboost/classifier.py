@@ -28,12 +28,20 @@ from onlineboost.model import OnlineModel
 class OnlineClassifier(OnlineModel):
     """A classifier that learns one example at a time; the result does not depend on batches.
 
-    Abstract: ``Booster``, ``Learner`` and ``Ensemble`` are the kinds.
+    Abstract, for annotations: boosters, learners and ensembles are its subclasses.
 
     Parameters
     ----------
-    max_classes : number of different labels (2 to 1,000) beyond which they are refused, before anything is learnt: they
-        are probably ids or numbers. It may be changed at any time
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned: such labels
+        are probably ids or numbers. It may be changed at any time.
+
+    Examples
+    --------
+    >>> from onlineboost import Linear
+    >>> from onlineboost.extend import OnlineClassifier
+    >>> isinstance(Linear(), OnlineClassifier), Linear().max_classes
+    (True, 100)
     """
 
     _: KW_ONLY
@@ -69,44 +77,97 @@ class OnlineClassifier(OnlineModel):
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Continue learning. The first batch must contain two labels, or ``classes`` must name them.
 
-        Further classes may come at any time: each begins at the row where it is first met, or here if it is named.
+        Further classes may come at any time: each begins at the row where it first occurs, or here if ``classes`` names
+        it.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+        y : array or None, default=None
+            One label per row; None: the stream has its own labels.
+        classes : array or None, default=None
+            Labels that may come; None: the labels of ``y``.
+        sample_weight : array or None, default=None
+            Weight of each row, at least 0; None: 1. Rows of weight 0 are skipped.
+
+        Returns
+        -------
+        self : estimator
+            The model.
         """
         self._learn(X, y, classes, sample_weight)
         return self
 
     def progressive_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, classes: Any = None) -> Floats:
-        """``partial_fit`` that returns the score given to each row before its label was used.
+        """Continue learning, as ``partial_fit`` does, and return the score of each row from before its label was used.
 
-        Of two classes, as ``decision_function`` has it; of more, in the order in which they came.
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+        y : array or None, default=None
+            One label per row; None: the stream has its own labels.
+        sample_weight : array or None, default=None
+            Weight of each row, at least 0; None: 1. Rows of weight 0 are skipped.
+        classes : array or None, default=None
+            Labels that may come; None: the labels of ``y``.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            The scores, as in ``decision_function``; with more than two classes, in the order in which the classes came.
         """
         scores = self._learn(X, y, classes, sample_weight, scored=True)
         target = self._check_fitted().target
         return squeezed(scores if target.width > 1 else target.scores(scores))
 
     def decision_function(self, X: Any) -> Floats:
-        """A score per row; its sign is the answer, and 0 counts as positive.
+        """A score per row; its sign is the prediction, and 0 counts as positive.
 
-        Of more than two classes, a score for each, in the order of ``classes_``; the largest is the answer.
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            The scores; with more than two classes, one for each in the order of ``classes_``, of which the largest is
+            the prediction.
         """
         fitted = self._check_fitted()
         scores = self._answers(fitted, X)
         return squeezed(fitted.target.decisions(scores))
 
     def predict(self, X: Any, *, threshold: float | None = None) -> NDArray[Any]:
-        """The label of each row.
+        """Predict the label of each row.
 
-        Of two labels, the positive one where its probability is at least ``threshold``; None: by the model's own
-        (``model.threshold``), or where it is the more likely label.
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+        threshold : float or None, default=None
+            Probability of the positive label from which on it is predicted, for two labels; None: ``model.threshold``,
+            or the more likely label.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The labels.
         """
         fitted = self._check_fitted()
         return self._labels(fitted, X, None if threshold is None else self._cut(fitted, threshold))
 
     @property
     def threshold(self) -> float | None:
-        """The probability from which on the answer is the positive one of two labels; None: the more likely label.
+        """Decision threshold: the probability from which on the positive label is predicted.
 
-        Chosen by ``onlineboost train --threshold``, or set here; saved with the model, forgotten by ``fit``.
+        None: the more likely label is predicted. Chosen by ``onlineboost train --threshold``, or set here; saved with
+        the model, forgotten by ``fit``.
 
+        Examples
+        --------
         >>> import numpy as np
         >>> from onlineboost import Linear
         >>> X = np.random.default_rng(0).normal(size=(1000, 2))
@@ -142,27 +203,75 @@ class OnlineClassifier(OnlineModel):
         return found if threshold is None else f"<{found}, threshold {threshold:.4g}>"
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probability of each label, in the order of ``classes_``, for each row."""
+        """Predict the probability of each label, for each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probabilities, in the order of ``classes_``.
+        """
         fitted = self._check_fitted()
         chances = self._answers(fitted, X, probabilities=True)
         found: Floats = fitted.target.probabilities(chances)
         return found
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """The logarithms of ``predict_proba``."""
+        """Predict the logarithm of the probability of each label, for each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The logarithms, in the order of ``classes_``.
+        """
         with np.errstate(divide="ignore"):  # of a class that came after this row
             found: Floats = np.log(self.predict_proba(X))
         return found
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Probabilities of the positive label, or of all classes, from scores of ``progressive_fit``."""
+        """Probabilities from scores of ``progressive_fit``.
+
+        Parameters
+        ----------
+        scores : array
+            Scores of rows.
+
+        Returns
+        -------
+        array
+            The probability of the positive label; with more than two classes, of each class.
+        """
         fitted, scores = self._check_fitted(), as_columns(scores)
         if scores.shape[1] == 1:
             scores = fitted.target.scores(scores)
         return squeezed(fitted.target.of_positive(fitted.probabilities(scores)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy: the share of the rows (of their weight) whose label is predicted correctly."""
+        """Accuracy: the share of the rows, by weight, whose label is predicted correctly.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+        y : array
+            True labels.
+        sample_weight : array or None, default=None
+            Weight of each row, at least 0; None: 1. Rows of weight 0 are skipped.
+
+        Returns
+        -------
+        float
+            The accuracy, from 0 to 1.
+        """
         fitted = self._check_fitted()
         answers, y = self._labels(fitted, X), as_labels(y)
         if y.shape != answers.shape or not y.size:
@@ -179,7 +288,18 @@ class OnlineClassifier(OnlineModel):
         return float(np.average(hits, weights=weight))
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
-        """The probability of each label seen so far, for one dict of features; empty before anything was learnt."""
+        """Predict the probability of each label seen so far, for one example.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name. Numbers are values, strings are categories, and absent features are 0.
+
+        Returns
+        -------
+        dict
+            Probabilities by label; empty before anything was learned.
+        """
         fitted = self._fitted
         if fitted is None:
             return {}
@@ -188,7 +308,18 @@ class OnlineClassifier(OnlineModel):
         return found
 
     def predict_proba_many(self, X: Any) -> Any:
-        """``predict_proba_one`` for each row of a data frame, as a frame of the same library: a column per label."""
+        """Predict the probabilities of the rows of a data frame as ``predict_proba_one`` does.
+
+        Parameters
+        ----------
+        X : data frame
+            Rows.
+
+        Returns
+        -------
+        data frame
+            The probabilities, as a frame of the same library with a column per label.
+        """
         from onlineboost.readers.frames import like_frame
 
         fitted = self._fitted
@@ -198,7 +329,18 @@ class OnlineClassifier(OnlineModel):
         return like_frame(X, *fitted.target.columns(chances))
 
     def decision_one(self, x: Mapping[Any, Any]) -> Any:
-        """The score for one dict of features; of more than two classes, a score for each."""
+        """The score of one example.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name. Numbers are values, strings are categories, and absent features are 0.
+
+        Returns
+        -------
+        float or array
+            The score; with more than two classes, one for each in the order of ``classes_``.
+        """
         fitted = self._check_fitted()
         scores = fitted.score_one(x)[None]  # before the target is read, which knows all classes by then
         (found,) = squeezed(fitted.target.decisions(scores))
@@ -206,7 +348,7 @@ class OnlineClassifier(OnlineModel):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels: two with the negative one first, more of them sorted."""
+        """The labels: of two, the negative one first; more than two are sorted."""
         found: NDArray[Any] = self._check_fitted().target.classes
         return found
 

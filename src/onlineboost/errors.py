@@ -34,7 +34,17 @@ def shown(value: object) -> str:
 
 
 class DataError(ValueError):
-    """Input that cannot be used. ``row`` and ``column`` say where, if known."""
+    """Input that cannot be used.
+
+    Parameters
+    ----------
+    message : str
+        Error message.
+    row : int or None, default=None
+        Number of the row, if known.
+    column : object, default=None
+        Name or number of the column, if known.
+    """
 
     def __init__(self, message: str, *, row: int | None = None, column: object = None) -> None:
         super().__init__(message)
@@ -43,7 +53,17 @@ class DataError(ValueError):
 
 
 class ParameterError(ValueError):
-    """A parameter with a wrong value. ``name`` is the parameter."""
+    """A parameter with a wrong value.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    value : object
+        Its value.
+    expected : str
+        Description of the expected values.
+    """
 
     def __init__(self, name: str, value: object, expected: str) -> None:
         text = " ".join(shown(value).split())
@@ -56,7 +76,17 @@ class ConflictError(ValueError):
 
 
 class MissingPackageError(ImportError):
-    """An optional package that is not installed."""
+    """An optional package that is not installed.
+
+    Parameters
+    ----------
+    what : str
+        Feature that needs the package.
+    package : str
+        Name of the package.
+    install : str
+        Argument of ``pip install``.
+    """
 
     def __init__(self, what: str, package: str, install: str) -> None:
         super().__init__(f"{what} needs {package}, which is not installed: pip install {install}", name=package)
@@ -118,7 +148,17 @@ class KernelError(TypeError):
 
 
 class ModelFileError(ValueError):
-    """A model file that cannot be read. ``field`` is the part of it that is wrong."""
+    """A model file that cannot be read.
+
+    Parameters
+    ----------
+    path : object
+        Model file.
+    field : str
+        Part of the file that is wrong.
+    problem : str
+        Description of the problem.
+    """
 
     def __init__(self, path: object, field: str, problem: str) -> None:
         super().__init__(f"{path}: {field}: {problem}")
@@ -126,7 +166,19 @@ class ModelFileError(ValueError):
 
 
 class ReadError(DataError):
-    """A file or text that cannot be read. ``path``, ``line`` and ``column`` say where; lines and columns from 1."""
+    """A file or text that cannot be read.
+
+    Parameters
+    ----------
+    message : str
+        Error message.
+    path : str
+        File.
+    line : int or None, default=None
+        Number of the line, from 1, if known.
+    column : object, default=None
+        Name or number of the column, from 1, if known.
+    """
 
     def __init__(self, message: str, *, path: str, line: int | None = None, column: object = None) -> None:
         super().__init__(message, row=line, column=column)

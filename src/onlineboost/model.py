@@ -71,6 +71,16 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         super().__init_subclass__(**keywords)
         MODEL_CLASSES[cls.__name__] = cls
 
+    @classmethod
+    def _author_hooks(cls) -> frozenset[str]:
+        """Public names that authors of boosters and learners override and the engine calls; users do not."""
+        return frozenset()
+
+    def __dir__(self) -> list[str]:
+        """The names that users call; ``Booster`` and ``Learner`` describe the hooks of authors."""
+        hooks = self._author_hooks()
+        return [name for name in super().__dir__() if name not in hooks]
+
     @property
     def _lock(self) -> SharedLock:
         """One for all that the model learns, from the first example on: whoever learns does it within a turn."""
@@ -139,16 +149,28 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
         Parameters
         ----------
-        X : array or SciPy sparse matrix, (rows, features); a data frame of any library, with numbers, words, dates and
-            gaps; a list of dicts; or a stream of ``onlineboost.readers.open_stream``
-        y : labels of any two values or more; of two, the larger is the positive one; not with a stream, which has its
-            own
-        sample_weight : weights of at least 0, one per row; rows of weight 0 are skipped
-        verbose : 1 prints a summary
-        engine : "threads" (``n_jobs`` of them), or "ray": learners are divided among the machines of a cluster. The
-            result is the same, bit for bit
-        workers, address : of Ray: number of machines or cores (None: all), and its address (None: one that is started
-            here)
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows: an array or a SciPy matrix of shape (n_samples, n_features); a data frame of any library, with
+            numbers, words, dates and gaps; a list of dicts; or a stream of ``open_stream``.
+        y : array or None, default=None
+            One label per row, of any two values or more; of two, the larger is the positive one. For regression,
+            numbers. None: the stream has its own labels.
+        sample_weight : array or None, default=None
+            Weight of each row, at least 0; None: 1. Rows of weight 0 are skipped.
+        verbose : int, default=0
+            1: print a summary.
+        engine : {"threads", "ray"}, default="threads"
+            Run in ``n_jobs`` threads, or divide learners among the machines of a Ray cluster. The result is the same,
+            bit for bit.
+        workers : int or None, default=None
+            Number of machines or cores of Ray; None: all.
+        address : str or None, default=None
+            Address of the Ray cluster; None: Ray is started on this machine.
+
+        Returns
+        -------
+        self : estimator
+            The model.
         """
         with self.running_on(engine, workers, address):
             self._learn(X, y, None, sample_weight, fresh=True)
@@ -158,7 +180,17 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     @contextlib.contextmanager
     def running_on(self, engine: Engine, workers: int | None = None, address: str | None = None) -> Iterator[None]:
-        """Within this context the model learns by this engine, as ``fit`` describes it."""
+        """Context in which the model learns in threads or on Ray, as in ``fit``.
+
+        Parameters
+        ----------
+        engine : {"threads", "ray"}
+            Run in ``n_jobs`` threads, or divide learners among the machines of a Ray cluster.
+        workers : int or None, default=None
+            Number of machines or cores of Ray; None: all.
+        address : str or None, default=None
+            Address of the Ray cluster; None: Ray is started on this machine.
+        """
         check_one_of("engine", engine, ("threads", "ray"))
         if engine == "threads":
             yield
@@ -185,14 +217,32 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return {name: value for name, value in vars(self).items() if name not in ("_away", "_first_lock")}
 
     def verdict(self) -> str:
-        """Whether boosting paid so far; empty for a learner alone."""
+        """Whether boosting has paid so far, in a sentence; empty for a learner alone.
+
+        Returns
+        -------
+        str
+            The verdict.
+        """
         return ""
 
     def learn(self, page: Page | Batch, *, squeeze: bool = True) -> Floats:
-        """Learn one page of a stream; returns the score of each row before its label was used.
+        """Learn one page of a stream.
 
-        With ``squeeze=False``, scores have two dimensions for two labels as well: [rows, 1].
+        Parameters
+        ----------
+        page : Page or Batch
+            Page of ``open_stream``.
+        squeeze : bool, default=True
+            Whether scores of two labels have one dimension; otherwise they have the shape (rows, 1).
 
+        Returns
+        -------
+        array
+            The score of each row, from before its label was used.
+
+        Examples
+        --------
         >>> from onlineboost import Linear
         >>> from onlineboost.readers import open_stream
         >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
@@ -310,7 +360,18 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     # ---- answers
 
     def scores(self, X: Any) -> Floats:
-        """A score per row, by the places of labels, as ``learn`` returns them; see ``decision_function``."""
+        """A score per row, by the places of labels, as ``learn`` returns them; see also ``decision_function``.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+
+        Returns
+        -------
+        array
+            The scores.
+        """
         return squeezed(self._answers(self._check_fitted(), X))
 
     def _jobs(self) -> int:
@@ -346,7 +407,18 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return (page._replace(fields=None) for page in pages) if loose else pages
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label, or the number, of each row."""
+        """Predict the label, or the number, of each row.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The predictions.
+        """
         return self._labels(self._check_fitted(), X)
 
     def _labels(self, fitted: Fitted, X: Any, cutoff: Cutoff | None = None) -> NDArray[Any]:
@@ -357,7 +429,17 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     # ---- dicts, one at a time
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
-        """Learn one dict of features. Numbers are values, strings are categories, absent features are 0."""
+        """Learn one example.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name. Numbers are values, strings are categories, and absent features are 0.
+        y : label or float
+            Label, or number for regression.
+        w : float, default=1.0
+            Weight of the example.
+        """
         if not isinstance(w, numbers.Real) or not 0 <= w <= LARGEST:
             raise DataError(f"the weight is {w!r}: expected a number from 0 to {LARGEST:g}")
         with self._lock.turn():
@@ -370,14 +452,35 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             self._fitted = fitted
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
-        """The label for one dict of features; None before anything was learnt."""
+        """Predict the label of one example.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name. Numbers are values, strings are categories, and absent features are 0.
+
+        Returns
+        -------
+        label or None
+            The prediction; None before anything was learned.
+        """
         fitted = self._fitted
         return None if fitted is None else fitted.label_one(x)
 
     # ---- frames, whose columns may come and go (River)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
-        """``learn_one`` for each row of a data frame; its columns may differ from those of the last."""
+        """Learn the rows of a data frame as ``learn_one`` does; its columns may differ from those of the last frame.
+
+        Parameters
+        ----------
+        X : data frame
+            Rows.
+        y : series or array
+            One label per row.
+        w : series, array or None, default=None
+            Weight of each row; None: 1.
+        """
         if self._takes_dicts():
             from onlineboost.readers.frames import dicts_of
 
@@ -421,7 +524,18 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return self._answers_to_many(self._check_fitted(), X)
 
     def predict_many(self, X: Any) -> Any:
-        """``predict_one`` for each row of a data frame, as a series of the same library."""
+        """Predict the rows of a data frame as ``predict_one`` does.
+
+        Parameters
+        ----------
+        X : data frame
+            Rows.
+
+        Returns
+        -------
+        series
+            The predictions, as a series of the same library.
+        """
         from onlineboost.readers.frames import like_frame
 
         fitted = self._fitted
@@ -446,11 +560,24 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     # ---- reasons
 
     def explain(self, X: Any) -> Explanation:
-        """Why rows have their scores: the contribution of each feature, which add up to the score with a bias.
+        """Explain predictions: the contribution of each feature to the score of each row.
 
-        Of more than two classes, a set of contributions for the score of each; of a regressor, contributions to the
-        prediction. ``docs/explanations.md`` says what they mean.
+        With a bias they add up to the score. With more than two classes there is a set of contributions to the score of
+        each class; for regression, they are contributions to the prediction. ``docs/explanations.md`` explains their
+        meaning.
 
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+
+        Returns
+        -------
+        Explanation
+            The contributions, the bias and the scores.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> from onlineboost import Linear
         >>> X = np.random.default_rng(0).normal(size=(500, 3))
@@ -462,25 +589,39 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return fitted.explain(self._rows(fitted, X), _headings(X))
 
     def explain_one(self, x: Mapping[Any, Any]) -> Any:
-        """The contribution of each feature of a dict to its score, the strongest first.
+        """Explain one prediction: the contribution of each feature to the score, the strongest first.
 
-        With ``.bias`` they add up to ``.score``. Of more than two classes, a dict of them by label.
+        Parameters
+        ----------
+        x : dict
+            Features by name. Numbers are values, strings are categories, and absent features are 0.
+
+        Returns
+        -------
+        dict
+            Contributions by feature, which add up to ``.score`` with ``.bias``; with more than two classes, a dict of
+            them by label.
         """
         return self._check_fitted().explain_one(x)
 
     def importances(self) -> dict[str, float]:
-        """The share of each feature in the influence on the answers, the strongest first; shares add up to 1.
+        """Feature importances: the share of each feature in the influence on the predictions, the strongest first.
 
-        Features of tables are their columns; of other sources, all features learnt so far, by name.
+        Features of tables are their columns; of other sources, all features learned so far, by name.
+
+        Returns
+        -------
+        dict
+            Shares by feature; they add up to 1.
         """
         found = self._check_fitted().importances()
         return dict(sorted(found.items(), key=lambda one: -one[1]))
 
     @property
     def feature_importances_(self) -> Floats:
-        """``importances`` in the order of the columns, or in which features were learnt; all 0 if nothing is known.
+        """Feature importances in the order of the columns, or of learning; all 0 if nothing is known.
 
-        Last labels (``lag``) are no columns: they are among ``importances`` only.
+        Lagged labels (``lag``) are no columns: only ``importances`` has them.
         """
         fitted = self._check_fitted()
         return np.array([*fitted.importances().values()][: fitted.columns.n_columns])
@@ -488,14 +629,23 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     # ---- labels that come later
 
     def ask(self, x: Any, *, time: float | None = None) -> Any:
-        """Answer now, and learn when the label comes: ``ticket = model.ask(x)``, later ``model.tell(ticket, y)``.
+        """Predict now, and learn when the delayed label comes: ``ticket = ask(x)``, later ``tell(ticket, y)``.
 
         Parameters
         ----------
-        x : a dict of features, for one ticket; or a table of rows as for ``predict``, for a list of tickets
-        time : when it was asked, in any unit, for the age of tickets (``model.pending``); None: the number of rows
-            asked so far
+        x : dict or table
+            Features by name, for one ticket; or a table of rows as for ``predict``, for a list of tickets.
+        time : float or None, default=None
+            Time of the request, in any unit, for the age of tickets (``model.pending``); None: the number of rows
+            requested so far.
 
+        Returns
+        -------
+        Ticket or list of Ticket
+            The prediction, to be kept until the label comes.
+
+        Examples
+        --------
         >>> from onlineboost import OnlineBBM
         >>> model = OnlineBBM(n_estimators=5)
         >>> for k in range(100):
@@ -520,13 +670,18 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return found
 
     def tell(self, ticket: Any, y: Any, w: float = 1.0) -> None:
-        """Learn what was asked, now that its label is known; the answer given then is the one that counts.
+        """Learn a row that ``ask`` has predicted, now that its label is known.
+
+        The prediction made then is the one that counts.
 
         Parameters
         ----------
-        ticket : a ticket of ``ask``, its bytes, or a list of tickets, which are learnt in this order
-        y : the label, or a list of them
-        w : the weight of the example, or of each
+        ticket : Ticket, bytes or list of Ticket
+            Ticket of ``ask``, its bytes, or several tickets, which are learned in this order.
+        y : label or list of labels
+            Label, or one for each ticket.
+        w : float, default=1.0
+            Weight of the example, or of each.
         """
         several = isinstance(ticket, list | tuple)
         if several and (not isinstance(y, Iterable) or isinstance(y, str | bytes | Mapping)):
@@ -543,7 +698,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     @property
     def pending(self) -> Pending:
-        """The tickets that wait for their labels; bounds: ``model.pending = Pending(max_pending=..., max_age=...)``."""
+        """The tickets that wait for delayed labels; bounds: ``model.pending = Pending(max_pending, max_age)``."""
         return self._check_fitted().pending
 
     @pending.setter
@@ -573,7 +728,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     @property
     def n_features_in_(self) -> int:
-        """Number of columns of arrays; of other sources, the number of features learnt so far."""
+        """Number of columns of arrays; for other sources, number of features learned so far."""
         fitted = self._check_fitted()
         known = fitted.columns.n_columns
         return int(known if known is not None else fitted.root.n_slots)
@@ -588,16 +743,18 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     @property
     def n_seen_(self) -> int:
-        """Number of examples learnt."""
+        """Number of examples learned."""
         return int(self._check_fitted().root.n_learnt)
 
     @property
     def metrics_(self) -> Metrics:
-        """Running metrics: of all rows learnt (``.all``) and of the last 1,000 (``.last``), each answered before.
+        """Running metrics of predictions before learning: of all rows (``.all``) and of the last 1,000 (``.last``).
 
-        Of classes the error and the log loss (None for models whose scores are no log odds), of numbers the mean
-        absolute and squared error; and the rate, in rows a second of learning, of this process.
+        Classifiers have the error and the log loss (None for models whose scores are no log odds), regressors the mean
+        absolute and the mean squared error; both have the rate in rows per second of learning, in this process.
 
+        Examples
+        --------
         >>> from onlineboost import OnlineBBM
         >>> model = OnlineBBM(n_estimators=5, head="stack", random_state=0)
         >>> for k in range(2000):
@@ -609,34 +766,52 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     @property
     def edges_(self) -> Floats:
-        """The edge of each weak learner over guessing, weighted by its weights: 0 is guessing, 1 is always right."""
+        """Edge of each weak learner over guessing, by its weights: 0 is guessing, 1 is always right."""
         record = self._check_fitted().root.learners
         given = record.weights != 0
         return np.where(given, record.edges / np.where(given, record.weights, 1), 0.0)
 
     @property
     def n_alarms_(self) -> int:
-        """Number of drift alarms; 0 for models that never start over."""
+        """Number of drift alarms; 0 for models that are never reset."""
         return 0
 
     @property
     def weight_sums_(self) -> Floats:
-        """The total weight of examples that each weak learner got."""
+        """Total weight of the examples that each weak learner got."""
         found: Floats = self._check_fitted().root.learners.weights.copy()
         return found
 
     def n_features_seen(self) -> int | None:
-        """Number of different features seen so far; None if the learners do not count them."""
+        """Number of different features seen so far.
+
+        Returns
+        -------
+        int or None
+            The number; None if the learners do not count features.
+        """
         found: int | None = self._check_fitted().root.n_features_seen
         return found
 
     def n_bytes(self) -> int:
-        """Bytes of memory that what was learnt takes; 0 for learners that are Python objects."""
+        """Memory of the learned state.
+
+        Returns
+        -------
+        int
+            Number of bytes; 0 for learners that are Python objects.
+        """
         root = self._check_fitted().root
         return n_bytes(root) if isinstance(root, Node) else 0
 
     def columns_not_met(self) -> list[str]:
-        """Columns that the parameters name (``crosses``) and that no feature seen so far belongs to."""
+        """Columns that the parameters name (``crosses``) and that no row has had so far.
+
+        Returns
+        -------
+        list of str
+            Names of the columns.
+        """
         fitted = self._check_fitted()
         found: list[str] = fitted.root.columns_not_met(fitted.root.names_met(fitted.columns.names).values())
         return found
@@ -651,11 +826,18 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     ) -> None:
         """Write the model to a file that ``onlineboost.load`` reads: arrays and JSON, never code.
 
-        With ``memory=False``, without the last rows that a model such as ``BatchBoost`` keeps: the loaded model answers
-        by the trees that it has until it has learnt as many rows again.
-
-        The command line saves two more things in it: the ``base`` learner trained on the same stream, and ``notes``
-        about the training, as JSON. ``load_all`` returns them.
+        Parameters
+        ----------
+        path : str or Path
+            Model file.
+        base : estimator or None, default=None
+            Second model to save in the file: ``onlineboost train`` saves the base learner that it trains beside the
+            model.
+        notes : object, default=None
+            Notes to save in the file, as JSON: ``onlineboost train`` saves facts about the training.
+        memory : bool, default=True
+            Whether the file contains the last rows that a model such as ``BatchBoost`` keeps. Without them, the loaded
+            model predicts by its present trees until it has learned as many rows again.
         """
         if self._fitted is None:
             raise not_fitted(f"this {type(self).__name__} has learnt nothing yet: there is nothing to save")
@@ -678,7 +860,32 @@ _NONSENSE = (TypeError, ValueError, ArithmeticError, AttributeError, IndexError)
 
 
 def load(path: str | Path) -> Any:
-    """The model that ``save`` wrote to this file; it continues exactly where it stopped."""
+    """Load a model that ``save`` wrote; it continues exactly where it stopped.
+
+    Parameters
+    ----------
+    path : str or Path
+        Model file.
+
+    Returns
+    -------
+    estimator
+        The model, of the class that was saved.
+
+    Raises
+    ------
+    ModelFileError
+        The file is not a model file, or is damaged.
+
+    Examples
+    --------
+    >>> from onlineboost import Linear, load
+    >>> model = Linear()
+    >>> model.learn_one({"size": 1.0}, 1)
+    >>> model.save("model.onlineboost")
+    >>> load("model.onlineboost").n_seen_
+    1
+    """
     return load_all(path)[0]
 
 

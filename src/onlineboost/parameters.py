@@ -24,7 +24,18 @@ class Parameters:
     """Values of parameters that descriptions of older versions do not have, where these are not the defaults."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments by name; with ``deep``, also those of an inner estimator, as ``estimator__x``."""
+        """The constructor's arguments by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include those of an inner estimator, as ``estimator__x``.
+
+        Returns
+        -------
+        dict
+            Values by the name of the parameter.
+        """
         params = {name: getattr(self, name) for name in defaults(type(self))}
         if deep:
             for name, value in list(params.items()):
@@ -33,7 +44,18 @@ class Parameters:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Change constructor arguments; they take effect at the next ``fit``."""
+        """Change constructor arguments; they take effect at the next ``fit``.
+
+        Parameters
+        ----------
+        **params : object
+            Value of a parameter, by its name; those of an inner estimator are named ``estimator__x``.
+
+        Returns
+        -------
+        self : estimator
+            The model.
+        """
         known = defaults(type(self))
         for name, value in params.items():
             outer, _, inner = name.partition("__")
@@ -49,7 +71,13 @@ class Parameters:
         return self
 
     def clone(self) -> Self:
-        """A new, unfitted object with the same parameters."""
+        """A new, unfitted object with the same parameters.
+
+        Returns
+        -------
+        estimator
+            The new object.
+        """
         params = self.get_params(deep=False)
         return type(self)(**{name: _cloned(value) for name, value in params.items()})
 

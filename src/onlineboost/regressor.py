@@ -16,7 +16,17 @@ from onlineboost.model import OnlineModel
 
 
 class OnlineRegressor(OnlineModel):
-    """A regressor that learns one example at a time; the result does not depend on batches."""
+    """A regressor that learns one example at a time; the result does not depend on batches.
+
+    Abstract, for annotations: ``OnlineBoostRegressor``, ``RegressionTree`` and others are its subclasses.
+
+    Examples
+    --------
+    >>> from onlineboost import LeastSquares
+    >>> from onlineboost.extend import OnlineRegressor
+    >>> isinstance(LeastSquares(), OnlineRegressor), LeastSquares().predict_one({"size": 1})
+    (True, 0.0)
+    """
 
     _sklearn_type = "regressor"
 
@@ -24,22 +34,78 @@ class OnlineRegressor(OnlineModel):
         return Numbers()
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
-        """The number for one dict of features; 0 before anything was learnt."""
+        """Predict the number of one example.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name. Numbers are values, strings are categories, and absent features are 0.
+
+        Returns
+        -------
+        float
+            The prediction; 0 before anything was learned.
+        """
         found: float | None = super().predict_one(x)
         return 0.0 if found is None else found
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Continue learning."""
+        """Continue learning.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+        y : array or None, default=None
+            One number per row; None: the stream has its own.
+        sample_weight : array or None, default=None
+            Weight of each row, at least 0; None: 1. Rows of weight 0 are skipped.
+
+        Returns
+        -------
+        self : estimator
+            The model.
+        """
         self._learn(X, y, None, sample_weight)
         return self
 
     def progressive_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:
-        """``partial_fit`` that returns the answer given to each row before its target was used."""
+        """Continue learning, as ``partial_fit`` does, and return predictions from before the targets were used.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+        y : array or None, default=None
+            One number per row; None: the stream has its own.
+        sample_weight : array or None, default=None
+            Weight of each row, at least 0; None: 1. Rows of weight 0 are skipped.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            The predictions.
+        """
         scores = self._learn(X, y, None, sample_weight, scored=True)
         return Numbers().decode(scores)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R2: the share of the variance of y that is explained; 1 is perfect, 0 is as good as the mean of y."""
+        """R2: the share of the variance of the target that is explained; 1 is perfect, 0 is as good as the mean.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of dicts or Stream
+            Rows, in any form that ``fit`` takes.
+        y : array
+            True numbers.
+        sample_weight : array or None, default=None
+            Weight of each row, at least 0; None: 1. Rows of weight 0 are skipped.
+
+        Returns
+        -------
+        float
+            R2, at most 1.
+        """
         answers = self.predict(X)
         y = Numbers().encode(y)
         if y.shape != answers.shape or not y.size:

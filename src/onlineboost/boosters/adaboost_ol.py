@@ -162,21 +162,35 @@ class AdaBoostOL(
     settle=settle,
     credit=credit,
 ):
-    """AdaBoost.OL (Algorithm 2 of the paper): adapts to the learners' edges. AdaBoost.OL.S is the variant that samples.
+    """AdaBoost.OL (Algorithm 2 of the paper): adapts to the learners' edges. AdaBoost.OL.S is its sampling variant.
 
     Parameters
     ----------
-    estimator : weak learner (None: ``Linear()``); also any online classifier of River or scikit-learn
-    n_estimators : number of weak learners
-    delivery : "weight" (importance weights), "sample" (sampling probabilities: AdaBoost.OL.S), or "auto" (what the
-        learner prefers)
-    expert : how the experts (expert i is the vote of the first i learners) become one answer: their Hedge-weighted
-        "vote", one drawn at "random" by those weights (the paper), or the "last", which is the whole committee (Vowpal
-        Wabbit's ``logistic``)
-    votes : "hard" (-1 or +1, as in the paper) or "real" (as in Vowpal Wabbit)
-    head : "vote" (the algorithm's own vote) or "stack" (a logistic regression on the votes, learnt incrementally)
-    random_state : random seed (None: a fresh one), for sampling and the random expert
-    n_jobs, lag, class_weight : as for ``OnlineBBM``
+    estimator : estimator or None, default=None
+        Weak learner; None: ``Linear()``. Any online classifier of River or scikit-learn works as well.
+    n_estimators : int, default=21
+        Number of weak learners.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    delivery : {"auto", "weight", "sample"}, default="auto"
+        Use of the weights: importance weights ("weight"), sampling probabilities ("sample": AdaBoost.OL.S), or the form
+        that the learner prefers ("auto").
+    expert : {"vote", "random", "last"}, default="vote"
+        Combination of the experts; expert i is the vote of the first i learners. "vote": weighted by Hedge; "random":
+        one of them, drawn by these weights (the paper); "last": the last expert, which is the whole committee (Vowpal
+        Wabbit's ``logistic``).
+    votes : {"hard", "real"}, default="hard"
+        Votes of the learners: -1 or +1 ("hard", as in the paper), or real numbers ("real", as in Vowpal Wabbit).
+    head : {"vote", "stack"}, default="vote"
+        Final score: the algorithm's own vote ("vote"), or a logistic regression on the votes, learned online ("stack").
+    random_state : int, NumPy generator or None, default=None
+        Random seed for sampling and the random expert; None: a new seed for each ``fit``.
+    n_jobs : int or None, default=None
+        Number of threads; None: 1, -1: one for each core. The result is the same, bit for bit.
+    lag : int, default=0
+        Number of lagged labels that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weight of a row by its label. "balanced": the rarer the label, the larger the factor.
 
     Examples
     --------
@@ -201,7 +215,7 @@ class AdaBoostOL(
     class_weight: Any = None
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> AdaBoostOLState:
-        return AdaBoostOLState(**self.new_experts(n_learners, seed))
+        return AdaBoostOLState(**self._new_experts(n_learners, seed))
 
 
 BOOSTERS.add(Entry("adaboost-ol-s", AdaBoostOL, "AdaBoost.OL.S", _OPTIONS, {"delivery": "sample"}))

@@ -151,18 +151,31 @@ class AdaBoostOLM(
     settle=settle,
     credit=credit,
 ):
-    """AdaBoost.OLM (Jung, Goetz and Tewari 2017): learners that vote for one of many classes, weighted by their edges.
+    """AdaBoost.OLM (Jung, Goetz and Tewari 2017): multiclass learners, weighted by their edges.
 
     Parameters
     ----------
-    estimator : weak learner that votes for classes (None: ``ClassTree()``); also any online classifier of River or
-        scikit-learn
-    n_estimators : number of weak learners
-    delivery : "weight" (importance weights), "sample" (sampling probabilities), or "auto" (what the learner prefers)
-    expert : how the experts (expert i is the vote of the first i learners) become one answer: their Hedge-weighted
-        "vote", one drawn at "random" by those weights (the paper), or the "last", which is the whole committee
-    random_state : random seed (None: a fresh one), for sampling and the random expert
-    n_jobs, lag, class_weight : as for ``OnlineMBBM``
+    estimator : estimator or None, default=None
+        Weak learner that votes for classes; None: ``ClassTree()``. Any online classifier of River or scikit-learn works
+        as well.
+    n_estimators : int, default=21
+        Number of weak learners.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    delivery : {"auto", "weight", "sample"}, default="auto"
+        Use of the weights: importance weights ("weight"), sampling probabilities ("sample"), or the form that the
+        learner prefers ("auto").
+    expert : {"vote", "random", "last"}, default="vote"
+        Combination of the experts; expert i is the vote of the first i learners. "vote": weighted by Hedge; "random":
+        one of them, drawn by these weights (the paper); "last": the last expert, which is the whole committee.
+    random_state : int, NumPy generator or None, default=None
+        Random seed for sampling and the random expert; None: a new seed for each ``fit``.
+    n_jobs : int or None, default=None
+        Number of threads that predict; None: 1, -1: one for each core. One thread learns.
+    lag : int, default=0
+        Number of lagged labels that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weight of a row by its label. "balanced": the rarer the label, the larger the factor.
 
     Examples
     --------
@@ -184,7 +197,7 @@ class AdaBoostOLM(
     lag: int = 0
     class_weight: Any = None
 
-    def state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> AdaBoostOLMState:
+    def _state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> AdaBoostOLMState:
         if before is not None:
             return before  # type: ignore[no-any-return]
-        return AdaBoostOLMState(**self.new_experts(n_learners, seed))
+        return AdaBoostOLMState(**self._new_experts(n_learners, seed))

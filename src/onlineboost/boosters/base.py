@@ -74,20 +74,45 @@ class Kernels(NamedTuple):
 
 
 class Booster(OnlineClassifier):
-    """An online boosting algorithm. A subclass names its state class and its two compiled functions:
+    """An online boosting algorithm; base class for authors of boosters.
+
+    A subclass names its state class and two compiled functions,
 
     ``class Mine(Booster, state=MineState, vote=vote, round=round)``
 
     and returns its initial state (``initial_state``). With ``name="mine"`` and ``options=(...)`` it is available on the
     command line: ``onlineboost train --algorithm mine``.
 
-    ``round(state, h, y, p)`` sees all votes. One that goes from learner to learner may be written as a scan,
+    ``round(state, h, y, p)`` sees all votes. A round that goes from learner to learner may be written as a scan,
     ``round(state, h, y, p, t, first, carry)``, for the learners from number ``first`` on: then learners can be divided
-    among cores. Such a booster may have a ``lead(state, h, e, first, carry)``, which says what its vote is made of, and
-    a ``settle(state, e, y)``, for what only its vote depends on.
+    among cores. Such a booster may have ``lead(state, h, e, first, carry)``, which computes the inputs of its vote, and
+    ``settle(state, e, y)``, which updates the state that only its vote depends on.
 
-    ``credit(state, h, e, slopes, leading)`` says by how much the score follows each vote, for explanations; without it,
-    learners are credited in turn with what they change.
+    ``credit(state, h, e, slopes, leading)`` computes the change of the score with each vote, for explanations. Without
+    it, learners are credited in turn with the change that they cause.
+
+    Parameters
+    ----------
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+
+    Attributes
+    ----------
+    advice : str
+        Hook for authors: alternative that the verdict recommends if boosting did not pay.
+    grouped : bool, default=False
+        Hook for authors: whether learners form groups, so that the first n of them are not a booster of their own.
+    learner_name : str, default="linear"
+        Hook for authors: default weak learner on the command line.
+    max_learners : int, default=10000
+        Hook for authors: maximum number of weak learners.
+
+    Examples
+    --------
+    >>> from onlineboost import OnlineBBM
+    >>> from onlineboost.extend import Booster
+    >>> issubclass(OnlineBBM, Booster), OnlineBBM.max_learners
+    (True, 10000)
     """
 
     estimator: Any
@@ -151,13 +176,48 @@ class Booster(OnlineClassifier):
             BOOSTERS.add(Entry(name, cls, title or cls.__name__, options))
 
     @classmethod
+    def _author_hooks(cls) -> frozenset[str]:
+        return frozenset({"advice", "boosts", "grouped", "initial_state", "learner_name", "max_learners"})
+
+    @classmethod
     def boosts(cls, learner: type) -> bool:
-        """Whether it boosts compiled learners of this class."""
+        """Whether it boosts compiled learners of a class; a hook for authors.
+
+        Parameters
+        ----------
+        learner : type
+            Class of the learner.
+
+        Returns
+        -------
+        bool
+            Whether it does.
+        """
         return not issubclass(learner, ClassLearner)
 
     @abstractmethod
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:
-        """The state before the first example. Raises an error for wrong parameters of the algorithm."""
+        """The state before the first example; a hook for authors.
+
+        Parameters
+        ----------
+        n_learners : int
+            Number of weak learners.
+        sampled : bool
+            Whether weights are sampling probabilities.
+        seed : int
+            Random seed.
+
+        Returns
+        -------
+        NamedTuple of arrays
+            The state.
+
+        Raises
+        ------
+        ParameterError
+            A parameter of the algorithm is wrong.
+        """
 
     def _check_kernels(self) -> None:
         """Raise an error if a booster from outside the package does not keep to the contract in a few rounds.
@@ -186,16 +246,34 @@ class Booster(OnlineClassifier):
                 raise KernelError(f"{type(self).__name__}: {found}: {expected}")
 
     def certificate(self) -> Certificate:
-        """The mistakes as a sum over learners (Lemma 3); only Online BBM has it."""
+        """The mistakes as a sum over learners (Lemma 3); only Online BBM has a certificate.
+
+        Returns
+        -------
+        Certificate
+            The sum; ``print`` shows it.
+        """
         raise ParameterError("booster", self, "OnlineBBM, the only algorithm with a certificate (Lemma 3)")
 
     def verdict(self) -> str:
-        """Whether boosting paid, by a paired test on the stream; empty if no example had a positive weight."""
+        """Whether boosting has paid, by a paired test on the stream.
+
+        Returns
+        -------
+        str
+            The verdict; empty if no example had a positive weight.
+        """
         fitted = self._check_fitted()
         return verdict(fitted.root.learners, fitted.spec, fitted.spec._base_learner())
 
     def report(self) -> Report:
-        """The contribution of each learner, as a table (``print``) or a plot (``.plot(path)``)."""
+        """The contribution of each learner.
+
+        Returns
+        -------
+        Report
+            A table (``print``) or a plot (``.plot(path)``).
+        """
         node = self._check_fitted().root
         two = isinstance(node, Committee | ObjectCommittee)
         certified = two and node.settings.hard and type(self).certificate is not Booster.certificate

@@ -96,13 +96,29 @@ class DefensiveBoost(
     round=round,
     credit=credit,
 ):
-    """One weak learner, trained on the residuals of the predictions so far; no edge needed (Noarov and Roth, 2026).
+    """One weak learner trained on the residuals of the predictions so far; no edge needed (Noarov and Roth, 2026).
 
     Parameters
     ----------
-    estimator : weak learner (None: ``Linear()``); its votes should be real numbers in [-1, 1]
-    n_estimators : number of weak learners, whose votes are averaged
-    delivery, head, random_state, n_jobs, lag, class_weight : as for ``OnlineBBM``
+    estimator : estimator or None, default=None
+        Weak learner; None: ``Linear()``. Its votes should be real numbers in [-1, 1].
+    n_estimators : int, default=1
+        Number of weak learners, whose votes are averaged.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    delivery : {"auto", "weight", "sample"}, default="weight"
+        Use of the weights: importance weights ("weight"), sampling probabilities ("sample"), or the form that the
+        learner prefers ("auto").
+    head : {"vote", "stack"}, default="vote"
+        Final score: the algorithm's own vote ("vote"), or a logistic regression on the votes, learned online ("stack").
+    random_state : int, NumPy generator or None, default=None
+        Random seed, for sampling; None: a new seed for each ``fit``.
+    n_jobs : int or None, default=None
+        Number of threads; None: 1, -1: one for each core. The result is the same, bit for bit.
+    lag : int, default=0
+        Number of lagged labels that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weight of a row by its label. "balanced": the rarer the label, the larger the factor.
 
     Examples
     --------

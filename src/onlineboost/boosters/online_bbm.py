@@ -124,19 +124,35 @@ class OnlineBBM(
 
     Parameters
     ----------
-    estimator : weak learner (None: ``Linear()``); also any online classifier of River or scikit-learn
-    n_estimators : number of weak learners N; odd numbers avoid ties
-    gamma : assumed edge of the weak learners over guessing, in (0, 1/2)
-    delivery : "weight" (importance weights), "sample" (sampling probabilities), or "auto" (what the learner prefers)
-    votes : "hard" (-1 or +1, as in the paper) or "real" (as in Vowpal Wabbit; no guarantee)
-    coin : probability of heads; "auto" is 1/2 + gamma with weights and 1/2 + gamma/2 with sampling
-    normalizer : divisor of the weights: the largest "reachable" weight (the first learner always gets 1), the largest
-        binomial probability ("mode"), its bound ("lemma"), or none ("none")
-    head : "vote" (the algorithm's own vote) or "stack" (a logistic regression on the votes, learnt incrementally)
-    random_state : random seed (None: a fresh one), for sampling
-    n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
-    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
-    class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
+    estimator : estimator or None, default=None
+        Weak learner; None: ``Linear()``. Any online classifier of River or scikit-learn works as well.
+    n_estimators : int, default=21
+        Number of weak learners N; odd numbers avoid ties.
+    gamma : float, default=0.1
+        Assumed edge of the weak learners over guessing, above 0 and below 1/2.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    delivery : {"auto", "weight", "sample"}, default="auto"
+        Use of the weights: importance weights ("weight"), sampling probabilities ("sample"), or the form that the
+        learner prefers ("auto").
+    votes : {"hard", "real"}, default="hard"
+        Votes of the learners: -1 or +1 ("hard", as in the paper), or real numbers ("real", as in Vowpal Wabbit; without
+        guarantee).
+    coin : "auto" or float, default="auto"
+        Probability of heads. "auto" is 1/2 + gamma with importance weights and 1/2 + gamma/2 with sampling.
+    normalizer : {"reachable", "mode", "lemma", "none"}, default="reachable"
+        Divisor of the weights: the largest reachable weight ("reachable"; the first learner always gets 1), the largest
+        binomial probability ("mode"), its bound ("lemma"), or 1 ("none").
+    head : {"vote", "stack"}, default="vote"
+        Final score: the algorithm's own vote ("vote"), or a logistic regression on the votes, learned online ("stack").
+    random_state : int, NumPy generator or None, default=None
+        Random seed, for sampling; None: a new seed for each ``fit``.
+    n_jobs : int or None, default=None
+        Number of threads; None: 1, -1: one for each core. The result is the same, bit for bit.
+    lag : int, default=0
+        Number of lagged labels that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weight of a row by its label. "balanced": the rarer the label, the larger the factor.
 
     Examples
     --------
@@ -172,6 +188,13 @@ class OnlineBBM(
     def certificate(self) -> Certificate:
         """The mistakes as T Phi_0(0) plus the deficit of each learner against its edge (Lemma 3).
 
+        Returns
+        -------
+        Certificate
+            The sum; ``print`` shows it.
+
+        Examples
+        --------
         >>> from onlineboost import OnlineBBM
         >>> from onlineboost.datasets import load_letter
         >>> print(OnlineBBM(n_estimators=5).fit(*load_letter()).certificate())

@@ -82,20 +82,31 @@ class OnlineMBBM(
     lead=lead,
     credit=credit,
 ):
-    """Online MBBM (Jung, Goetz and Tewari 2017): boost-by-majority of learners that vote for one of many classes.
+    """Online MBBM (Jung, Goetz and Tewari 2017): boost-by-majority of multiclass learners.
 
     Parameters
     ----------
-    estimator : weak learner that votes for classes (None: ``ClassTree()``); also any online classifier of River or
-        scikit-learn
-    n_estimators : number of weak learners N, at most 150
-    gamma : assumed edge of the weak learners over guessing, in (0, 1): with k classes they are right with probability
-        (1 - gamma) / k + gamma
-    delivery : "weight" (importance weights), "sample" (sampling probabilities), or "auto" (what the learner prefers)
-    random_state : random seed (None: a fresh one), for sampling
-    n_jobs : number of threads that predict (None: 1, -1: one for each core); one learns
-    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
-    class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
+    estimator : estimator or None, default=None
+        Weak learner that votes for classes; None: ``ClassTree()``. Any online classifier of River or scikit-learn works
+        as well.
+    n_estimators : int, default=21
+        Number of weak learners N, at most 150.
+    gamma : float, default=0.1
+        Assumed edge of the weak learners over guessing, above 0 and below 1: with k classes they are right with
+        probability (1 - gamma) / k + gamma.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    delivery : {"auto", "weight", "sample"}, default="auto"
+        Use of the weights: importance weights ("weight"), sampling probabilities ("sample"), or the form that the
+        learner prefers ("auto").
+    random_state : int, NumPy generator or None, default=None
+        Random seed, for sampling; None: a new seed for each ``fit``.
+    n_jobs : int or None, default=None
+        Number of threads that predict; None: 1, -1: one for each core. One thread learns.
+    lag : int, default=0
+        Number of lagged labels that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weight of a row by its label. "balanced": the rarer the label, the larger the factor.
 
     Examples
     --------
@@ -119,7 +130,7 @@ class OnlineMBBM(
     lag: int = 0
     class_weight: Any = None
 
-    def state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> OnlineMBBMState:
+    def _state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> OnlineMBBMState:
         check_between("gamma", self.gamma, 0, 1)
         die = new_die(n_learners, n_classes, float(self.gamma))
         return OnlineMBBMState(die, largest_weights(die, n_learners))

@@ -77,8 +77,29 @@ class OSBoost(
 
     Parameters
     ----------
-    gamma : assumed edge of the weak learners over guessing, in (0, 1/2)
-    estimator, n_estimators, delivery, votes, head, random_state, n_jobs, lag, class_weight : as for ``OnlineBBM``
+    estimator : estimator or None, default=None
+        Weak learner; None: ``Linear()``. Any online classifier of River or scikit-learn works as well.
+    n_estimators : int, default=21
+        Number of weak learners.
+    gamma : float, default=0.1
+        Assumed edge of the weak learners over guessing, above 0 and below 1/2.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    delivery : {"auto", "weight", "sample"}, default="auto"
+        Use of the weights: importance weights ("weight"), sampling probabilities ("sample"), or the form that the
+        learner prefers ("auto").
+    votes : {"hard", "real"}, default="hard"
+        Votes of the learners: -1 or +1 ("hard", as in the paper), or real numbers ("real", as in Vowpal Wabbit).
+    head : {"vote", "stack"}, default="vote"
+        Final score: the algorithm's own vote ("vote"), or a logistic regression on the votes, learned online ("stack").
+    random_state : int, NumPy generator or None, default=None
+        Random seed, for sampling; None: a new seed for each ``fit``.
+    n_jobs : int or None, default=None
+        Number of threads; None: 1, -1: one for each core. The result is the same, bit for bit.
+    lag : int, default=0
+        Number of lagged labels that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weight of a row by its label. "balanced": the rarer the label, the larger the factor.
 
     Examples
     --------

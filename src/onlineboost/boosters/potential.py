@@ -54,14 +54,37 @@ class PotentialBoost(
     round=round,
     credit=credit_sum,
 ):
-    """Online BBM for any loss of the final margin, such as logistic or hinge; gamma is the learners' edge.
+    """Online BBM for any loss of the final margin, such as logistic or hinge.
 
     Parameters
     ----------
-    terminal : the loss Phi_N of the final margin (terminal potential): "zero-one" (Online BBM itself), "fair-ties" (a
-        tie costs half), "logistic", "hinge", "exponential", a function of an array of margins, or its N + 1 values at
-        -N, -N + 2, ..., N
-    estimator, n_estimators, gamma, delivery, coin, head, random_state, n_jobs, lag, class_weight : as for ``OnlineBBM``
+    estimator : estimator or None, default=None
+        Weak learner; None: ``Linear()``. Any online classifier of River or scikit-learn works as well.
+    n_estimators : int, default=21
+        Number of weak learners.
+    gamma : float, default=0.1
+        Assumed edge of the weak learners over guessing, above 0 and below 1/2.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    terminal : str, callable or array, default="zero-one"
+        Loss Phi_N of the final margin (terminal potential): "zero-one" (Online BBM itself), "fair-ties" (a tie costs
+        half), "logistic", "hinge" or "exponential"; a function of an array of margins; or its N + 1 values at -N, -N +
+        2, ..., N.
+    delivery : {"auto", "weight", "sample"}, default="auto"
+        Use of the weights: importance weights ("weight"), sampling probabilities ("sample"), or the form that the
+        learner prefers ("auto").
+    coin : "auto" or float, default="auto"
+        Probability of heads. "auto" is 1/2 + gamma with importance weights and 1/2 + gamma/2 with sampling.
+    head : {"vote", "stack"}, default="vote"
+        Final score: the algorithm's own vote ("vote"), or a logistic regression on the votes, learned online ("stack").
+    random_state : int, NumPy generator or None, default=None
+        Random seed, for sampling; None: a new seed for each ``fit``.
+    n_jobs : int or None, default=None
+        Number of threads; None: 1, -1: one for each core. The result is the same, bit for bit.
+    lag : int, default=0
+        Number of lagged labels that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weight of a row by its label. "balanced": the rarer the label, the larger the factor.
 
     Examples
     --------

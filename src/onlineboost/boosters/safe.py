@@ -216,14 +216,29 @@ class SafeBoost(
     round=round,
     credit=credit_sum,
 ):
-    """Nothing to tune: like Online BBM with the best gamma, at most a few percent behind the base learner.
+    """Nothing to tune: as accurate as Online BBM with the best gamma; at worst a few percent behind the base learner.
 
     Parameters
     ----------
-    estimator : weak learner (None: ``Linear()``)
-    n_estimators : number of weak learners in total
-    gammas : assumed edges; the learners are divided among them
-    delivery, random_state, n_jobs, lag, class_weight : as for ``OnlineBBM``
+    estimator : estimator or None, default=None
+        Weak learner; None: ``Linear()``.
+    n_estimators : int, default=63
+        Number of weak learners in total.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    gammas : tuple of float, default=(0.05, 0.15, 0.4)
+        Assumed edges, above 0 and below 1/2; the learners are divided among them.
+    delivery : {"auto", "weight", "sample"}, default="auto"
+        Use of the weights: importance weights ("weight"), sampling probabilities ("sample"), or the form that the
+        learner prefers ("auto").
+    random_state : int, NumPy generator or None, default=None
+        Random seed, for sampling; None: a new seed for each ``fit``.
+    n_jobs : int or None, default=None
+        Number of threads; None: 1, -1: one for each core. The result is the same, bit for bit.
+    lag : int, default=0
+        Number of lagged labels that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weight of a row by its label. "balanced": the rarer the label, the larger the factor.
 
     Examples
     --------

@@ -26,8 +26,24 @@ def _mix(z: np.uint64) -> np.uint64:
 
 @njit
 def uniform(seed: int, example: int, stream: int) -> float:
-    """A number in [0, 1), the same for the same three arguments.
+    """A random number in [0, 1), the same for the same three arguments.
 
+    Parameters
+    ----------
+    seed : int
+        Random seed.
+    example : int
+        Number of the example.
+    stream : int
+        Number of the stream of random numbers, such as the number of the learner.
+
+    Returns
+    -------
+    float
+        The random number.
+
+    Examples
+    --------
     >>> uniform(1, 2, 3)
     0.05816240739533696
     """
@@ -38,7 +54,25 @@ def uniform(seed: int, example: int, stream: int) -> float:
 
 @njit
 def uniforms(seed: int, n: int) -> NDArray[np.float64]:
-    """``uniform(seed, k, 0)`` for k below n."""
+    """Random numbers in [0, 1): ``uniform(seed, k, 0)`` for k below n.
+
+    Parameters
+    ----------
+    seed : int
+        Random seed.
+    n : int
+        Number of random numbers.
+
+    Returns
+    -------
+    array of shape (n,)
+        The random numbers.
+
+    Examples
+    --------
+    >>> uniforms(1, 3).size
+    3
+    """
     drawn = np.empty(n)
     for k in range(n):
         drawn[k] = uniform(seed, k, 0)
@@ -47,6 +81,28 @@ def uniforms(seed: int, n: int) -> NDArray[np.float64]:
 
 @njit
 def count(seed: int, example: int, stream: int, mean: float) -> float:
-    """A whole number with the given mean: its floor, plus one with the probability of its fraction."""
+    """A random whole number with the given mean: its floor, plus one with the probability of its fraction.
+
+    Parameters
+    ----------
+    seed : int
+        Random seed.
+    example : int
+        Number of the example.
+    stream : int
+        Number of the stream of random numbers, such as the number of the learner.
+    mean : float
+        Mean of the number, at least 0.
+
+    Returns
+    -------
+    float
+        The random number.
+
+    Examples
+    --------
+    >>> count(0, 1, 2, 2.0)
+    2.0
+    """
     floor = float(np.floor(mean))
     return floor + 1.0 if uniform(seed, example, stream) < mean - floor else floor

@@ -59,18 +59,48 @@ class Source(NamedTuple):
 
 
 class Dataset(NamedTuple):
-    """A set of the paper, or another one used in experiments (``paper`` is None)."""
+    """Description of a data set: one of the paper's, or another used in experiments (``paper`` is None).
+
+    Parameters
+    ----------
+    name : str
+        Name of the set.
+    positive : str
+        Meaning of the label +1.
+    binary : str
+        Conversion to two labels, and its relation to the paper's set.
+    page : str
+        Web page of the set.
+    origin : str
+        Source of our file.
+    licence : str
+        Licence of the set.
+    file : File or None
+        Facts about the file; None: it is not available.
+    paper : Paper or None
+        Facts and errors of the paper; None: the set is not one of the paper's.
+    source : Source or None, default=None
+        Public files and their conversion; None: there is no public source.
+    obstacle : str, default=""
+        Reason why there is no public source.
+
+    Examples
+    --------
+    >>> from onlineboost.datasets import get
+    >>> get("letter").file.features
+    16
+    """
 
     name: str
-    positive: str  # what +1 means
-    binary: str  # how it became binary, and what is known of the paper's set
-    page: str  # web page of the set
-    origin: str  # source of our file
+    positive: str
+    binary: str
+    page: str
+    origin: str
     licence: str
-    file: File | None  # None: not available
+    file: File | None
     paper: Paper | None
     source: Source | None = None
-    obstacle: str = ""  # reason why there is no source
+    obstacle: str = ""
 
     @property
     def extra(self) -> bool:

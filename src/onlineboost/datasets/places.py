@@ -20,8 +20,21 @@ VARIABLE = "ONLINEBOOST_DATA"
 
 
 def get(name: str) -> Dataset:
-    """The description of a set.
+    """The description of a data set.
 
+    Parameters
+    ----------
+    name : str
+        Name of a set, one of ``SETS``.
+
+    Returns
+    -------
+    Dataset
+        The description.
+
+    Examples
+    --------
+    >>> from onlineboost.datasets import get
     >>> get("letter").file.examples, get("letter").paper.errors.online_bbm
     (20000, 0.1923)
     """
@@ -33,16 +46,31 @@ def get(name: str) -> Dataset:
 
 
 def find(name: str, data: str | os.PathLike[str] | None = None, *, download: bool = True) -> Path:
-    """The file of a set: LIBSVM text with labels -1 and +1, in the order of the source. Shuffle before streaming.
+    """The file of a data set: LIBSVM text with labels -1 and +1, in the order of the source. Shuffle before streaming.
 
     The file is ``NAME.libsvm.gz`` or ``NAME.libsvm`` in the folder ``data``, in the folder named by the environment
     variable ``ONLINEBOOST_DATA``, or in the user's cache. A missing set is downloaded to the cache and checked.
 
     Parameters
     ----------
-    name : one of ``SETS``
-    data : folder to look in first
-    download : False: no network access
+    name : str
+        Name of a set, one of ``SETS``.
+    data : str, Path or None, default=None
+        Folder to look in first; None: none.
+    download : bool, default=True
+        Whether to download a missing set.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> from onlineboost import open_stream
+    >>> from onlineboost.datasets import find
+    >>> next(open_stream(find("letter"), batch_size=100)).n_rows
+    100
     """
     dataset = get(name)
     found = locate(dataset, data)
@@ -54,8 +82,26 @@ def find(name: str, data: str | os.PathLike[str] | None = None, *, download: boo
 
 
 def load(name: str, data: str | os.PathLike[str] | None = None, *, download: bool = True) -> tuple[Any, Ints]:
-    """A set as a SciPy matrix of float32 and labels -1 and +1, for ``fit(X, y)``. Looks where ``find`` looks.
+    """A data set as a SciPy matrix of float32 and labels -1 and +1, for ``fit(X, y)``; looks where ``find`` looks.
 
+    Parameters
+    ----------
+    name : str
+        Name of a set, one of ``SETS``.
+    data : str, Path or None, default=None
+        Folder to look in first; None: none.
+    download : bool, default=True
+        Whether to download a missing set.
+
+    Returns
+    -------
+    X : sparse matrix of shape (n_samples, n_features)
+        Features.
+    y : array of shape (n_samples,)
+        Labels, -1 or +1.
+
+    Examples
+    --------
     >>> X, y = load("letter")
     >>> X.shape, int((y > 0).sum())
     ((20000, 16), 9940)
@@ -77,7 +123,29 @@ def load(name: str, data: str | os.PathLike[str] | None = None, *, download: boo
 
 
 def download(name: str, folder: str | os.PathLike[str] | None = None, *, quiet: bool = False) -> Path:
-    """Download a set from its public source, even if it is on this machine. Folder None: the user's cache."""
+    """Download a data set from its public source, even if it is already on this machine.
+
+    Parameters
+    ----------
+    name : str
+        Name of a set, one of ``SETS``.
+    folder : str, Path or None, default=None
+        Folder for the file; None: the user's cache.
+    quiet : bool, default=False
+        Whether to show no progress.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> from onlineboost import open_stream
+    >>> from onlineboost.datasets import download
+    >>> next(open_stream(download("letter", ".", quiet=True), batch_size=100)).n_rows
+    100
+    """
     dataset = get(name)
     if dataset.source is None:
         raise DataError(missing(dataset))

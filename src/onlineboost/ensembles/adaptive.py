@@ -24,19 +24,32 @@ _RESETS: tuple[Reset, ...] = ("all", "learners", "none")
 
 @dataclass(eq=False, repr=False)
 class Adaptive(Around, Ensemble):
-    """Any booster or learner, for streams that change: it starts over on drift, beside a fast learner.
+    """Any booster or learner for concept drift: it is reset when its error rises, beside a learner that adapts fast.
 
     Parameters
     ----------
-    estimator : booster or compiled learner (None: ``SafeBoost()``)
-    fast : learner that follows changes quickly (None: ``Linear(standardize=True, learning_rate=32)``)
-    reset : what starts over when its error rises: the whole model ("all"), single weak "learners", or "none"
-    delta : ADWIN's confidence parameter; lower values give fewer alarms
-    n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
-    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
-    class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
-    on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
+    estimator : booster, learner or None, default=None
+        Booster or compiled learner; None: ``SafeBoost()``.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    fast : learner or None, default=None
+        Learner that adapts quickly; None: ``Linear(standardize=True, learning_rate=32)``.
+    reset : {"all", "learners", "none"}, default="all"
+        Part that is reset when its error rises: the whole model ("all"), single weak learners ("learners"), or nothing
+        ("none").
+    delta : float, default=0.002
+        Confidence parameter of the drift detector ADWIN; a lower value gives fewer alarms.
+    n_jobs : int or None, default=None
+        Number of threads; None: 1, -1: one for each core. The result is the same, bit for bit.
+    lag : int, default=0
+        Number of lagged labels that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weight of a row by its label. "balanced": the rarer the label, the larger the factor.
+    on_drift : callable or None, default=None
+        Function that is called with an ``Alarm(example, learner)`` soon after each drift alarm. It must not raise.
 
+    Notes
+    -----
     Drift is detected by the number of mistakes; weights of examples do not count.
 
     Examples
@@ -69,7 +82,13 @@ class Adaptive(Around, Ensemble):
         return fitted.root.parts[0]
 
     def verdict(self) -> str:
-        """The number of alarms, and whether boosting has paid since the last."""
+        """The number of drift alarms, and whether boosting has paid since the last one.
+
+        Returns
+        -------
+        str
+            The verdict.
+        """
         inner: str = self._inside().verdict()
         node = self._node().parts[0]
         if not isinstance(node, RestartCommittee):

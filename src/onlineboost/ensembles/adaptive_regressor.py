@@ -111,18 +111,24 @@ class RestartRegression(Restart):
 
 @dataclass(eq=False, repr=False)
 class AdaptiveRegressor(Listening, OnlineRegressor):
-    """Any regressor, for streams that change: it starts over when its error rises.
+    """Any regressor for concept drift: it is reset when its error rises.
 
     Parameters
     ----------
-    estimator : regressor of onlineboost (None: ``OnlineGradientBoost()``)
-    delta : ADWIN's confidence parameter; lower values give fewer alarms
-    n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
-    lag : number of last targets that are features of each row, ``label[-1]`` and so on; 0: none
-    on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
+    estimator : regressor or None, default=None
+        Regressor of onlineboost; None: ``OnlineGradientBoost()``.
+    delta : float, default=0.002
+        Confidence parameter of the drift detector ADWIN; a lower value gives fewer alarms.
+    n_jobs : int or None, default=None
+        Number of threads; None: 1, -1: one for each core. The result is the same, bit for bit.
+    lag : int, default=0
+        Number of lagged targets that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    on_drift : callable or None, default=None
+        Function that is called with an ``Alarm(example, learner)`` soon after each drift alarm. It must not raise.
 
-    Weights of examples do not count for the alarms. ``OnlineBoostRegressor`` follows changes by itself: its parts
-    forget.
+    Notes
+    -----
+    Weights of examples do not count for the alarms. ``OnlineBoostRegressor`` adapts by itself: its members forget.
 
     Examples
     --------
@@ -168,5 +174,11 @@ class AdaptiveRegressor(Listening, OnlineRegressor):
         return RestartRegression((part,), new_windows(1), self.clone(), self._notify)
 
     def verdict(self) -> str:
-        """The number of alarms."""
+        """The number of drift alarms.
+
+        Returns
+        -------
+        str
+            The verdict.
+        """
         return verdict(self._check_fitted().root, "", "The model")

@@ -115,11 +115,17 @@ class Ensemble(Listening, OnlineClassifier):
 
     @property
     def n_paused_(self) -> int:
-        """Number of parts that rest at present, since they cost much and earn nothing."""
+        """Number of members that are paused because they cost much and do not improve accuracy."""
         return self._node().n_resting
 
     def verdict(self) -> str:
-        """Whether the ensemble was better than its first part, by a paired test; and how the stream changed."""
+        """Whether the ensemble was better than its first member, by a paired test; also the drift alarms.
+
+        Returns
+        -------
+        str
+            The verdict.
+        """
         node = self._node()
         total, n = float(node.record.totals[0]), node.n_alarms
         if not total:
@@ -135,10 +141,15 @@ class Ensemble(Listening, OnlineClassifier):
         return " ".join(sentences)
 
     def report(self) -> Report:
-        """What each part earns, as a table (``print``) or a plot (``.plot(path)``).
+        """The contribution of each member of the ensemble.
 
-        ``earns`` is how far the part moves the log odds towards the right label, on average over the last 2,000
-        examples or so; the sum over all parts, and the stack's constant, is the margin of the answers.
+        ``earns`` is the change of the log odds towards the right label by the member, on average over the last 2,000
+        examples or so; the sum over all members, and the constant of the stack, is the margin of the predictions.
+
+        Returns
+        -------
+        Report
+            A table (``print``) or a plot (``.plot(path)``).
         """
         node = self._node()
         resting, scales = node.n_resting, node.scales
@@ -170,19 +181,28 @@ def _seed(seed: int, k: int, part: OnlineClassifier) -> int:
 
 @dataclass(eq=False, repr=False)
 class StackedEnsemble(Ensemble):
-    """Models of several kinds on the same rows, under one stack: better than each of them where they differ.
+    """Different models on the same rows, combined by an online stacker that weights each by its recent performance.
 
     Parameters
     ----------
-    estimators : boosters, learners or ensembles; boosters of Python objects are not possible
-    n_always_active : number of the first estimators, which learn every row; the others are paused where they cost much
-        and do not improve accuracy. None: all
-    random_state : seed of the estimators, instead of their own
-    n_jobs : number of threads, among which models are divided (None: 1, -1: one for each core); the result is the same
-    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
-    class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
-    on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm of a model that starts over
-        (``Restarting``); it must not raise
+    estimators : list of estimators
+        Boosters, learners or ensembles; boosters of Python objects are not possible.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    n_always_active : int or None, default=None
+        Number of the first estimators that learn every row; the others are paused where they cost much and do not
+        improve accuracy. None: all.
+    random_state : int, NumPy generator or None, default=None
+        Random seed of the estimators, in place of their own; None: a new seed for each ``fit``.
+    n_jobs : int or None, default=None
+        Number of threads; None: 1, -1: one for each core. The result is the same, bit for bit.
+    lag : int, default=0
+        Number of lagged labels that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weight of a row by its label. "balanced": the rarer the label, the larger the factor.
+    on_drift : callable or None, default=None
+        Function that is called with an ``Alarm(example, learner)`` soon after each drift alarm of an estimator that is
+        reset on drift. It must not raise.
 
     Examples
     --------

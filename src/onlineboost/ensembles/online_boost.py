@@ -30,27 +30,41 @@ _CLASSES = 64  # of more than two, each gets one of so many shares of the memory
 
 @dataclass(eq=False, repr=False)
 class OnlineBoostClassifier(Ensemble):
-    """The default, nothing to choose: linear learners, pairs of features and boosted trees, under one stack.
+    """The default classifier, without anything to tune: linear models and boosted trees under one stack.
 
-    Good on tables and text, on streams that stay as they are or change, on short and long ones. One part starts over
-    when its error rises; trees rest where they cost much and earn nothing.
+    Good on tables and text, with and without concept drift, on short and long streams. One member learns all pairs of
+    features, and another is reset when its error rises; trees are paused where they cost much and do not improve
+    accuracy.
 
     Parameters
     ----------
-    effort : "low", "normal" or "high": more and larger parts take more time and err less
-    pairs : whether one part learns all pairs of features (``FTRLProximal``), in rows of at most 48. False is also the
-        ensemble of older versions: Newton forgets at one rate, and trees rest on long rows only
-    max_mb : megabytes for histograms of trees (half of it) and weights of pairs (a quarter); the rows that are kept
-        take an eighth, 64 at most, and as much again for a training; linear learners have room for 262,144 features
-        whatever it is. None: 256, 512 or 2,048 by effort; 0: 512 for each part with trees and for pairs
-    memory : whether one part keeps the last rows, as bins, and learns them more than once (``BatchBoost``); not with
-        "low". A saved model contains these rows, unless it is saved with ``memory=False``
-    steady : whether the stack and trees of the batch kind go slower where one of two labels is rare, and weights of
-        frequent features come to rest (``FTRLProximal``). False: as in older versions
-    random_state : seed
-    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
-    class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
-    on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
+    effort : {"low", "normal", "high"}, default="normal"
+        Number and size of the members: more effort takes more time and gives fewer errors.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    pairs : bool, default=True
+        Whether one member learns all pairs of features (``FTRLProximal``), in rows of at most 48 features. False is
+        also the ensemble of older versions: Newton forgets at one rate, and trees are paused on long rows only.
+    memory : bool, default=True
+        Whether one member keeps the last rows, as bins, and learns them more than once (``BatchBoost``); not with
+        ``effort="low"``. A saved model contains these rows, unless it is saved with ``memory=False``.
+    steady : bool, default=True
+        Whether the stack and the batch trees adapt more slowly where one of two labels is rare, and weights of frequent
+        features settle (``FTRLProximal``). False is the behaviour of older versions.
+    max_mb : int or None, default=None
+        Memory in megabytes: half of it for histograms of trees, a quarter for weights of pairs, an eighth for the kept
+        rows (at most 64, and as much again for a training). Linear members always have room for 262,144 features. None:
+        256, 512 or 2,048 by ``effort``; 0: 512 for each member with trees, and for pairs.
+    random_state : int, NumPy generator or None, default=None
+        Random seed; None: a new seed for each ``fit``.
+    n_jobs : int or None, default=None
+        Number of threads; None: 1, -1: one for each core. The result is the same, bit for bit.
+    lag : int, default=0
+        Number of lagged labels that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weight of a row by its label. "balanced": the rarer the label, the larger the factor.
+    on_drift : callable or None, default=None
+        Function that is called with an ``Alarm(example, learner)`` soon after each drift alarm. It must not raise.
 
     Examples
     --------

@@ -33,10 +33,24 @@ _RESETS: tuple[Reset, ...] = ("all", "learners")
 
 
 class Alarm(NamedTuple):
-    """The error has risen, and the model or a learner was reset."""
+    """A drift alarm: the error has risen, and the model or a learner was reset.
 
-    example: int  # number of examples learnt before the alarm
-    learner: int | None  # number of the learner that was reset, from 0; None: the whole model started over
+    Parameters
+    ----------
+    example : int
+        Number of examples learned before the alarm.
+    learner : int or None
+        Number of the learner that was reset, from 0; None: the whole model was reset.
+
+    Examples
+    --------
+    >>> from onlineboost.extend import Alarm
+    >>> Alarm(example=10048, learner=None).example
+    10048
+    """
+
+    example: int
+    learner: int | None
 
 
 class Clock(NamedTuple):
@@ -196,13 +210,13 @@ class Listening(OnlineModel):
 
     @property
     def alarms_(self) -> list[Alarm]:
-        """The alarms so far; only the most recent are kept if there are very many."""
+        """Drift alarms so far; of very many, only the most recent."""
         found: list[Alarm] = self._alarming().alarms()
         return found
 
     @property
     def n_alarms_(self) -> int:
-        """Number of alarms so far."""
+        """Number of drift alarms so far."""
         return int(self._alarming().n_alarms)
 
     def _alarming(self) -> Any:
@@ -228,7 +242,7 @@ class Around:
 
     @property
     def estimator_(self) -> Any:
-        """A copy of the model since it last started over, for its ``report()``, ``alphas_`` and so on."""
+        """A copy of the model since its last reset, for its ``report()``, ``alphas_`` and so on."""
         return self._inside(copied=True)
 
     def _inside(self, copied: bool = False) -> Any:
@@ -247,7 +261,13 @@ class Around:
         """The node that may start over."""
 
     def report(self) -> Report:
-        """The report of the booster, since it last started over."""
+        """The report of the booster since its last reset.
+
+        Returns
+        -------
+        Report
+            A table (``print``) or a plot (``.plot(path)``).
+        """
         model = self.estimator_
         if isinstance(model, Learner):
             raise ParameterError("estimator", model.clone(), "a booster: a single learner has no report")

@@ -17,8 +17,15 @@ _Key: TypeAlias = tuple[Callable[[], Accumulator], str, bool]
 
 
 class Measurement:
-    """Metrics of the same rows; by default all registered ones of classes. Metrics with the same accumulator share it.
+    """Several metrics of the same rows; metrics with the same accumulator share it.
 
+    Parameters
+    ----------
+    metrics : iterable of metrics or None, default=None
+        Metrics of ``onlineboost.extend.registry.METRICS``; None: all metrics of classification.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> measurement = Measurement()
     >>> scores, y, weight = np.array([-2.0, 0.5, -0.1, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4)
@@ -47,10 +54,22 @@ class Measurement:
         intervals: Floats | None = None,
         answers: Floats | None = None,
     ) -> None:
-        """Add rows; without probabilities or the bounds of intervals, the metrics of them are not computed.
+        """Add rows; metrics of probabilities or intervals are computed only if these are given.
 
-        ``y`` are numbers, or places of labels: 0, 1, 2, ...; -1 is 0, too. ``answers`` are scores whose signs are the
-        answers, where another threshold than 0 was asked for.
+        Parameters
+        ----------
+        scores : array
+            Scores of the rows.
+        y : array
+            Numbers, or places of labels: 0, 1, 2, ...; -1 is 0, too.
+        weight : array
+            Weight of each row.
+        probabilities : array or None, default=None
+            Probabilities of the positive label, or of all.
+        intervals : array or None, default=None
+            Bounds of prediction intervals.
+        answers : array or None, default=None
+            Scores whose signs are the decisions, for another threshold than 0.
         """
         if any(metric.task == "classes" for metric in self.metrics.values()):
             y = np.maximum(y, 0)
@@ -61,9 +80,17 @@ class Measurement:
                 accumulator.update(squeezed(as_columns(values)), y, weight)
 
     def values(self, turned: bool = False) -> dict[str, float | None]:
-        """The metrics by name; None where there was nothing to compute one from.
+        """The metrics by name.
 
-        ``turned``: the positive label has the place 0 (``Classes.turned``).
+        Parameters
+        ----------
+        turned : bool, default=False
+            Whether the positive label has the place 0 (``Classes.turned``).
+
+        Returns
+        -------
+        dict
+            Values by the name of the metric; None for a metric that cannot be computed.
         """
         found = {name: value_of(metric, self[name], turned) for name, metric in self.metrics.items()}
         return {name: None if math.isnan(value) else value for name, value in found.items()}

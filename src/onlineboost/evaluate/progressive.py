@@ -119,23 +119,32 @@ def progressive_error(
     *,
     delay: float | None = None,
 ) -> float:
-    """A metric of the scores that rows get before they are learnt, in one pass over the rows.
+    """A metric of the scores that rows get before they are learned, in one pass over the rows.
 
-    A clone of the model learns, from the start; the model given is not changed.
+    A clone of the model learns from scratch; the given model does not change.
 
     Parameters
     ----------
-    model : a booster, a learner or ``Adaptive``
-    X, y, sample_weight : as for ``fit``: arrays, of whose two labels the larger is the positive one; or a stream of
-        ``onlineboost.readers.open_stream``, which holds its own labels and weights
-    metric : "error" (lower is better) or "auc" (higher is better), or the name of another registered metric of scores;
-        of a regressor "rmse", "mae" or "r2"
-    delay : number of further rows that are asked before the label of a row comes; None: it is there at once
+    model : estimator
+        Booster, learner, ensemble or regressor.
+    X : array, sparse matrix, data frame, list of dicts or Stream
+        Rows, in any form that ``fit`` takes.
+    y : array or None, default=None
+        One label per row, of two labels the larger is the positive one; None: the stream has its own labels.
+    metric : str, default="error"
+        Name of a registered metric of scores: "error" (lower is better), "auc" (higher is better), ...; of a regressor
+        "rmse", "mae" or "r2".
+    sample_weight : array or None, default=None
+        Weight of each row, at least 0; None: 1, or the weights of the stream.
+    delay : int or None, default=None
+        Number of further rows that are predicted before the label of a row comes (delayed labels); None: labels come at
+        once.
 
     Returns
     -------
-    The metric, weighted by ``sample_weight``; NaN if it cannot be computed: all weights are 0, or for "auc", there is
-    only one label.
+    float
+        The metric, weighted by ``sample_weight``; NaN if it cannot be computed: all weights are 0, or for "auc" there
+        is only one label.
 
     Examples
     --------
@@ -158,16 +167,21 @@ def progressive_val_score(dataset: Any, model: OnlineModel, metric: Any, *, dela
 
     Parameters
     ----------
-    dataset : rows as (x, y) with a dict x, such as a data set of River; or a stream of
-        ``onlineboost.readers.open_stream``
-    model : a booster, a learner or ``Adaptive``, which learns all rows
-    metric : name of a metric, as for ``progressive_error``; or a metric of River, for which River's own function of
-        this name is called
-    delay : number of further rows that are asked before the label of a row comes; None: it is there at once
+    dataset : iterable of (x, y) or Stream
+        Rows as pairs of a dict and a label, such as a data set of River, or a stream of ``open_stream``.
+    model : estimator
+        Booster, learner, ensemble or regressor; it learns all rows.
+    metric : str or River metric
+        Name of a metric, as for ``progressive_error``; or a metric of River, for which River's function of the same
+        name is called.
+    delay : int or None, default=None
+        Number of further rows that are predicted before the label of a row comes (delayed labels); None: labels come at
+        once.
 
     Returns
     -------
-    The value of the metric; of River's metrics, the metric.
+    float or River metric
+        The value of the metric; for a metric of River, the metric itself.
 
     Examples
     --------

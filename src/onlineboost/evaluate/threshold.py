@@ -21,13 +21,32 @@ _FIRST = 64  # rows after which a threshold is chosen for the first time
 
 @dataclass
 class Threshold:
-    """The scores of rows by their labels, in bins, from which a threshold can be chosen by any rule.
+    """Scores of rows by their labels, in bins, from which a decision threshold can be chosen by any rule.
 
-    Scores may be probabilities, or anything that is larger where the positive label is more likely. When rows have
-    doubled, what was counted is halved: early answers, of a model that knew little, count less and less. With a rule,
-    ``table`` has the answers by the threshold that was chosen from the rows before them, at the last power of two. Of a
-    rule that is a probability, the score is for the caller to set (``now``): only a model knows it.
+    Scores may be probabilities, or any numbers that are larger where the positive label is more likely. Whenever the
+    number of rows has doubled, the counts are halved, so early predictions of a model that knew little count less and
+    less. With a rule, ``table`` counts the decisions by the threshold that was chosen from earlier rows, at the last
+    power of two. If the rule is a probability, the caller sets the score (``now``), since only a model knows it.
 
+    Parameters
+    ----------
+    rule : str, float or None, default=None
+        Rule by which the threshold is chosen, as for ``choose``, or a probability; None: no rule.
+    counts : array, optional
+        Weight of rows by label and bin.
+    rows : int, default=0
+        Number of rows so far.
+    table : array, optional
+        Weight of rows by label and decision.
+    marks : list of arrays, optional
+        The table after 1, 2, 4, ... rows.
+    now : float or None, default=None
+        Threshold in use; None: the sign of the score decides.
+    answers : array, optional
+        Decisions for the last added rows, -1 or +1.
+
+    Examples
+    --------
     >>> threshold = Threshold()
     >>> threshold.update(np.array([0.1, 0.2, 0.3, 0.4, 0.6]), np.array([0, 0, 1, 0, 1]))
     >>> round(threshold.choose("f1"), 2), round(threshold.choose("cost", fp=5), 2)
@@ -45,8 +64,16 @@ class Threshold:
     def update(self, scores: Any, y: Any, weight: Any = None, turned: bool = False) -> None:
         """Add rows.
 
-        ``scores`` and ``y`` (positive numbers, or True) are those of a label, which is the positive one unless they are
-        ``turned``.
+        Parameters
+        ----------
+        scores : array
+            Scores, for the positive label unless ``turned``.
+        y : array
+            Labels: positive numbers, or True, for the label of the scores.
+        weight : array or None, default=None
+            Weight of each row; None: 1.
+        turned : bool, default=False
+            Whether scores and labels are given for the negative label.
         """
         scores, y = np.asarray(scores, np.float64), np.asarray(y)
         if scores.ndim != 1 or y.shape != scores.shape:
@@ -100,18 +127,24 @@ class Threshold:
         return answers
 
     def choose(self, rule: Any, turned: bool = False, fn: float = 1.0, fp: float = 1.0) -> float | None:
-        """The threshold by a rule: the answer is the positive label from this score on.
+        """Choose the threshold by a rule: the positive label is predicted from this score on.
 
         Parameters
         ----------
-        rule : "f1": the best F1 of the positive label; "cost": the lowest cost; "recall=0.9": as few false alarms as
-            possible with this recall
-        turned : whether the rows were given by the negative label
-        fn, fp : costs of a positive row that is missed, and of a negative one that is taken for positive
+        rule : str
+            Rule: "f1", the best F1 of the positive label; "cost", the lowest cost; "recall=0.9", the fewest false
+            alarms with this recall.
+        turned : bool, default=False
+            Whether the rows were given for the negative label.
+        fn : float, default=1.0
+            Cost of a false negative.
+        fp : float, default=1.0
+            Cost of a false positive.
 
         Returns
         -------
-        The threshold; None as long as the rows do not have both labels.
+        float or None
+            The threshold; None as long as the rows do not have both labels.
         """
         found = rule if isinstance(rule, Rule) else Rule.parsed(rule, fn, fp)
         if found.by is None:

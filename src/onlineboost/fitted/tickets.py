@@ -33,10 +33,28 @@ _MODEL, _SECRET = 8, 16  # bytes
 
 @dataclass(frozen=True)
 class Ticket:
-    """An answer whose label is to come: ``model.tell(ticket, y)``.
+    """A prediction whose label is delayed: ``model.tell(ticket, y)`` when it comes.
 
-    ``answer`` is the label that was predicted, and ``probability`` that of the positive label; of more than two
-    classes, that of the answer. ``bytes(ticket)`` is all of it, to be kept anywhere: ``model.tell`` takes these bytes.
+    ``bytes(ticket)`` contains all of it and may be stored anywhere: ``model.tell`` takes these bytes as well.
+
+    Parameters
+    ----------
+    number : int
+        Number of the ticket.
+    answer : label
+        The predicted label, or number.
+    probability : float
+        Probability of the positive label; with more than two classes, of the predicted label.
+    data : bytes
+        The ticket as bytes.
+
+    Examples
+    --------
+    >>> from onlineboost import Linear
+    >>> model = Linear()
+    >>> model.learn_one({"size": 1.0}, 1)
+    >>> model.ask({"size": 2.0}).number
+    0
     """
 
     number: int
@@ -49,18 +67,31 @@ class Ticket:
 
 
 class Pending:
-    """The tickets of a model that wait for their labels.
+    """The predictions of a model that wait for their delayed labels, as tickets; bounds for their number and age.
 
     Parameters
     ----------
-    max_pending : number of tickets that wait; if there are more, the oldest expire. As many told tickets that other
-        copies of the model gave are remembered, so that none is told twice
-    max_age : how long they wait, in the unit of ``ask(..., time=)``, which is a row asked if no times are given;
-        None: no limit
-    on_expire : fate of tickets that expire: "drop", or the label with which they are learned, as in
-        ``on_expire=("label", 0)``
-    votes : the learners' weights come from their votes when the ticket is told ("now"), or from those when it was given
-        ("then"): these take four bytes each, and err more if labels are very late (docs/delayed-labels.md)
+    max_pending : int, default=1000000
+        Maximum number of waiting tickets; beyond it the oldest expire. As many labelled tickets that other copies of
+        the model gave are remembered, so that none is labelled twice.
+    max_age : float or None, default=None
+        Maximum age of a ticket, in the unit of ``ask(..., time=)``, or in requested rows if no times are given; None:
+        no limit.
+    on_expire : "drop" or tuple, default="drop"
+        Action for expired tickets: "drop" them, or learn them with a label, as in ``on_expire=("label", 0)``.
+    votes : {"now", "then"}, default="now"
+        Votes from which the weights of the learners follow: those at the time of the label ("now"), or at the time of
+        the ticket ("then", four bytes more per learner, and less accurate if labels are very late).
+
+    Examples
+    --------
+    >>> from onlineboost import Linear, Pending
+    >>> model = Linear()
+    >>> model.learn_one({"size": 1.0}, 1)
+    >>> model.pending = Pending(max_pending=2)
+    >>> tickets = [model.ask({"size": k}) for k in range(5)]
+    >>> len(model.pending)
+    2
     """
 
     def __init__(

@@ -59,8 +59,15 @@ class RiverMethods(Parameters):
 
         Parameters
         ----------
-        new_params : parameters that differ; ``seed`` is River's name for ``random_state``
-        include_attributes : whether it has learnt what this one has
+        new_params : dict or None, default=None
+            Parameters that differ; ``seed`` is River's name for ``random_state``.
+        include_attributes : bool, default=False
+            Whether the new model has learned the same.
+
+        Returns
+        -------
+        estimator
+            The new model.
         """
         changes = dict(new_params or {})
         if "seed" in changes:
@@ -74,7 +81,18 @@ class RiverMethods(Parameters):
         return twin
 
     def mutate(self, new_attrs: dict[str, Any]) -> None:
-        """River's way to change a model in place: parameters of ours take effect at the next ``fit`` only."""
+        """River's way to change a model in place, which raises an error: use ``clone({...})`` or ``set_params``.
+
+        Parameters
+        ----------
+        new_attrs : dict
+            Parameters to change.
+
+        Raises
+        ------
+        ParameterError
+            Always, unless ``new_attrs`` is empty.
+        """
         for name, value in new_attrs.items():
             raise ParameterError(name, value, "no change while the model learns: use clone({...}) or set_params")
 

@@ -37,7 +37,13 @@ class SklearnMethods:
         )
 
     def get_metadata_routing(self) -> Any:
-        """Which metadata the methods ask for, as scikit-learn's meta-estimators read it."""
+        """Metadata that the methods request, as scikit-learn's meta-estimators read it.
+
+        Returns
+        -------
+        MetadataRequest
+            The requests.
+        """
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request: Any = getattr(self, "_metadata_request", None)
@@ -57,15 +63,48 @@ class SklearnMethods:
         return self
 
     def set_fit_request(self, **given: Any) -> Self:
-        """Ask meta-estimators to pass metadata to ``fit``: ``set_fit_request(sample_weight=True)``."""
+        """Request that meta-estimators pass metadata to ``fit``: ``set_fit_request(sample_weight=True)``.
+
+        Parameters
+        ----------
+        **given : bool
+            Whether to pass it, by the name of the metadata.
+
+        Returns
+        -------
+        self : estimator
+            The model.
+        """
         return self._request("fit", given)
 
     def set_partial_fit_request(self, **given: Any) -> Self:
-        """Ask meta-estimators to pass metadata to ``partial_fit``."""
+        """Request that meta-estimators pass metadata to ``partial_fit``.
+
+        Parameters
+        ----------
+        **given : bool
+            Whether to pass it, by the name of the metadata.
+
+        Returns
+        -------
+        self : estimator
+            The model.
+        """
         return self._request("partial_fit", given)
 
     def set_score_request(self, **given: Any) -> Self:
-        """Ask meta-estimators to pass metadata to ``score``."""
+        """Request that meta-estimators pass metadata to ``score``.
+
+        Parameters
+        ----------
+        **given : bool
+            Whether to pass it, by the name of the metadata.
+
+        Returns
+        -------
+        self : estimator
+            The model.
+        """
         return self._request("score", given)
 
     def _repr_html_(self) -> str:

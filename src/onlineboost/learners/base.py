@@ -21,6 +21,7 @@ from onlineboost.loop.heads import new_head
 from onlineboost.loop.link import Alone
 from onlineboost.loop.record import Settings
 from onlineboost.model import OnlineModel
+from onlineboost.parameters import defaults
 from onlineboost.registry import LEARNERS, Entry, Option
 from onlineboost.transforms.bins import Bins
 from onlineboost.transforms.chain import Transform, Transforms
@@ -129,6 +130,15 @@ class WeakLearner(OnlineModel):
             LEARNERS.add(Entry(name, cls, cls.__name__, options))
 
     @classmethod
+    def _author_hooks(cls) -> frozenset[str]:
+        """All names of learners but parameters and those that every model has."""
+        kinds = [kind for kind in cls.__mro__ if issubclass(kind, OnlineModel) and not issubclass(kind, WeakLearner)]
+        of_models = {name for kind in kinds for name in dir(kind)} | defaults(cls).keys()
+        ours = (kind for kind in cls.__mro__ if kind.__module__.startswith("onlineboost."))
+        names = {name for kind in ours for name in vars(kind) if not name.startswith("_")}
+        return frozenset(names - of_models)
+
+    @classmethod
     def from_options(cls, **given: Any) -> Self:
         """A learner from options of the command line."""
         return cls(**given)
@@ -142,13 +152,13 @@ class WeakLearner(OnlineModel):
         """The same committee with room for ``n_features``; its size must depend on ``n_features`` only."""
 
     def capacity(self, committee: Any) -> int:
-        """Number of features up to which ``grow`` changes nothing; 0 if that is not known."""
+        """Number of features up to which ``grow`` changes nothing; 0: unknown."""
         return 0
 
     def part(self, committee: Any, first: int, last: int) -> Any:
         """The learners from ``first`` to ``last`` as a committee.
 
-        It has the memory of the whole where it can; of what learners share, all but the first part have copies.
+        It is a view of the whole where possible; all parts but the first have copies of shared arrays.
         """
         n = self.size(committee)
 
@@ -162,7 +172,7 @@ class WeakLearner(OnlineModel):
         return type(committee)(*(mine(name, value) for name, value in zip(committee._fields, committee, strict=True)))
 
     def put(self, committee: Any, part: Any, first: int, last: int) -> None:
-        """Take back what a part has learnt and does not have in the memory of the whole."""
+        """Copy back the arrays of a part that are not views of the whole committee."""
         n = self.size(committee)
         for name, axis in self.axes.items():
             whole, mine = getattr(committee, name), getattr(part, name)
@@ -171,11 +181,11 @@ class WeakLearner(OnlineModel):
                 whole[(slice(None),) * axis + (slice(first * each, last * each),)] = mine
 
     def apart(self, committee: Any, first: int, last: int) -> Any:
-        """``part``, with nothing but its own learners, to be sent to another node."""
+        """A part with memory of its own, to be sent to another machine."""
         return copied(self.part(committee, first, last))
 
     def joined(self, parts: list[Any], sizes: list[int]) -> Any:
-        """The whole committee, from parts that were apart; what learners share is the same in all."""
+        """The whole committee, from parts made by ``apart``; shared arrays are the same in all parts."""
         first = parts[0]
         made = {name: np.concatenate([getattr(part, name) for part in parts], axis) for name, axis in self.axes.items()}
         return first._replace(**made)
@@ -185,7 +195,7 @@ class WeakLearner(OnlineModel):
         return self.committee(n_learners, n_features)
 
     def size(self, committee: Any) -> int:
-        """Number of learners, for one that can be divided."""
+        """Number of learners of a committee that can be divided."""
         name = next(iter(self.axes))
         return int(getattr(committee, name).shape[self.axes[name]])
 
@@ -198,7 +208,7 @@ class WeakLearner(OnlineModel):
         return 1 << 62
 
     def known(self, committee: Any, rows: Batch) -> Batch:
-        """The rows without features that the committee has no room for."""
+        """The rows without the features that the committee has no room for."""
         return rows
 
     def bins_of(self, committee: Any, transforms: Transforms) -> Bins | None:
@@ -206,17 +216,17 @@ class WeakLearner(OnlineModel):
         return None
 
     def settle(self, committee: Any, transform: Transform) -> None:
-        """Follow a change of a transform; called when the rows that it has given were learnt."""
+        """Adapt to a change of a transform; called after the transformed rows were learned."""
 
     def trimmed(self, committee: Any) -> Any:
-        """The same committee without room that is not in use, or a copy of it."""
+        """The committee, or a copy of it, without unused room."""
         return committee
 
     def check_states(self, committee: Any) -> None:
         """Raise an ``InvalidStateError`` unless the states within a committee fit together."""
 
     def n_kept(self, committee: Any) -> int:
-        """Number of rows of the stream that the committee keeps, to learn them more than once."""
+        """Number of rows that the committee keeps, to learn them more than once."""
         return 0
 
     def without_rows(self, committee: Any) -> Any:
@@ -228,7 +238,7 @@ class WeakLearner(OnlineModel):
         raise NotImplementedError
 
     def room(self, committee: Any) -> tuple[int, ...]:
-        """The sizes of a committee, as far as they follow neither from the parameters nor from the slots in use."""
+        """The sizes of a committee that follow neither from the parameters nor from the number of slots."""
         return ()
 
     def in_room(self, committee: Any, room: Any) -> Any:
@@ -240,7 +250,7 @@ class WeakLearner(OnlineModel):
         return transforms
 
     def enlarged(self, committee: Any, transforms: Transforms) -> tuple[Any, Transforms]:
-        """Committee and transforms with the room that is due after a row; the same ones if none is."""
+        """Committee and transforms, enlarged if the last row requires it; otherwise the same objects."""
         return committee, transforms
 
     def strengths(self, committee: Any, n_learners: int) -> Floats | None:
@@ -252,15 +262,15 @@ class WeakLearner(OnlineModel):
         return np.empty((0, 0))
 
     def n_terms(self, committee: Any, rows: Batch) -> int:
-        """Most terms of features that the explanation of rows consists of."""
+        """Maximum number of terms in the explanation of a row."""
         return int(rows.indptr[-1] - rows.indptr[0])
 
     def unused(self, committee: Any) -> int:
-        """Bytes that are reserved for more, and not used so far."""
+        """Reserved bytes that are not used yet."""
         return 0
 
     def is_full(self, committee: Any, transforms: Any) -> bool:
-        """Whether all memory that it may take is used."""
+        """Whether the memory limit is reached."""
         return False
 
     def n_seen(self, committee: Any) -> int | None:
@@ -275,7 +285,7 @@ class WeakLearner(OnlineModel):
         """Give the names of features, by slot, to the transforms that need them."""
 
     def unmet_columns(self, names: Iterable[str]) -> list[str]:
-        """Columns that the parameters name and that none of these features belongs to."""
+        """Columns that the parameters name but that are not among these features."""
         return []
 
     def slot_limit(self) -> int:
@@ -299,13 +309,40 @@ class WeakLearner(OnlineModel):
 
 
 class Learner(WeakLearner, OnlineClassifier):
-    """A compiled weak learner. A subclass names its state class and its three compiled functions:
+    """A compiled weak learner; base class for authors of learners.
+
+    A subclass names its state class and three compiled functions,
 
     ``class Mine(Learner, state=MineState, workspace=workspace, predict=predict, learn=learn)``
 
-    A fourth, ``forget=forget``, is needed if single learners are to be reset when the stream changes (``Adaptive``).
-    Two more, ``pull=pull`` and ``explain=explain`` (``compiled/dispatch.py``), are needed to explain answers.
-    With ``name="mine"`` and ``options=(...)`` it is on the command line: ``onlineboost train --learner mine``.
+    and overrides the hooks ``committee`` and ``grow``, which make and enlarge the state of N copies side by side. With
+    ``name="mine"`` and ``options=(...)`` it is available on the command line: ``onlineboost train --learner mine``.
+
+    A fourth function, ``forget=forget``, is needed to reset single learners on concept drift (``Adaptive``). Two more,
+    ``pull=pull`` and ``explain=explain`` (``compiled/dispatch.py``), are needed to explain predictions.
+
+    All other methods that boosters do not have are hooks with a default as well. The engine calls them; users do not.
+
+    Parameters
+    ----------
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+
+    Attributes
+    ----------
+    prefers : {"weight", "sample"}
+        Hook for authors: preferred delivery, importance weights or sampling.
+    linear : bool, default=False
+        Hook for authors: whether the model is linear in the features, so that boosting gains little.
+    takes_missing : bool, default=False
+        Hook for authors: whether rows keep missing values, as NaN; otherwise they are left out.
+
+    Examples
+    --------
+    >>> from onlineboost import Tree
+    >>> from onlineboost.extend import Learner
+    >>> isinstance(Tree(), Learner), len(Tree().committee(3, 4).nodes)
+    (True, 3)
     """
 
     def _new_node(self, n_features: int, seed: int | None = None) -> Committee:

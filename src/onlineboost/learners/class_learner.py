@@ -33,8 +33,22 @@ dispatch.register(dispatch.credit, AloneOfClassesState, credit)
 
 
 class ClassLearner(WeakLearner, OnlineClassifier):
-    """A compiled weak learner of classes, written like a ``Learner``: its targets ``t`` and its votes ``h`` are places
-    of classes, from 0 on. ``OnlineMBBM`` and ``AdaBoostOLM`` boost it.
+    """A compiled weak learner that votes for one of many classes; base class for authors of learners.
+
+    It is written like a ``Learner``, but its targets ``t`` and its votes ``h`` are places of classes, from 0 on.
+    ``OnlineMBBM`` and ``AdaBoostOLM`` boost it.
+
+    Parameters
+    ----------
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+
+    Examples
+    --------
+    >>> from onlineboost import ClassTree
+    >>> from onlineboost.extend import ClassLearner
+    >>> isinstance(ClassTree(), ClassLearner), ClassTree().max_classes
+    (True, 100)
     """
 
     def __init_subclass__(

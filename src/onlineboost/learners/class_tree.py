@@ -38,12 +38,35 @@ class ClassTree(
     state=ClassTreeState,
     **kernels_of(class_tree_kernels.__name__),
 ):
-    """Decision tree grown online whose leaves vote for one of many classes: for ``OnlineMBBM`` and ``AdaBoostOLM``.
+    """Multiclass decision tree grown online: the weak learner of ``OnlineMBBM`` and ``AdaBoostOLM``.
+
+    Its leaves vote for one of many classes.
 
     Parameters
     ----------
-    max_depth, bins, replay, leaf_prediction, grace_period, max_slots, max_features, max_nodes, max_mb : as for ``Tree``
-    min_split_gain : minimum information gain of a split, in bits over all examples of the leaf, for each class but one
+    max_depth : int, default=5
+        Maximum depth; 1: a single split.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    bins : int, default=0
+        Number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16.
+    replay : int, default=512
+        Number of first rows that are kept, and learned again after 64, 128, ... rows; below 64: none.
+    leaf_prediction : {"adaptive", "majority"}, default="adaptive"
+        Votes of leaves: the majority, or naive Bayes in leaves where it has made fewer mistakes ("adaptive").
+    grace_period : int, default=16
+        Number of examples of a leaf between two attempts to split it.
+    min_split_gain : float, default=2.0
+        Minimum information gain of a split, in bits over all examples of the leaf, for each class but one.
+    max_slots : int, default=1024
+        Maximum number of feature slots; further features share slots by a hash.
+    max_features : float, default=1.0
+        Share of the feature slots by which each tree may split, drawn independently of the seed.
+    max_nodes : int, default=0
+        Maximum number of nodes of a tree; 0: as many as its depth allows, at most 65,535.
+    max_mb : int, default=2048
+        Memory for the histograms of all trees, in megabytes, but at least one histogram per tree. If memory is short,
+        some leaves wait before they split.
 
     Examples
     --------

@@ -35,8 +35,8 @@ class Copies(Parameters):
 
     Parameters
     ----------
-    estimator : an object with ``learn_one`` and ``predict_one`` (River), or ``partial_fit`` and ``predict``
-        (scikit-learn)
+    estimator : estimator
+        Object with ``learn_one`` and ``predict_one`` (River), or with ``partial_fit`` and ``predict`` (scikit-learn).
 
     Examples
     --------

@@ -155,20 +155,29 @@ _OPTIONS = (
 
 @dataclass(eq=False, repr=False)
 class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLState, **kernels_of(__name__)):
-    """Logistic regression on features, by values or bins, and all their pairs, by FTRL-Proximal: for clicks and tables.
+    """Logistic regression on features and all their pairs, by FTRL-Proximal: for click data and tables.
 
-    A pair has a weight of 0 until it tells more than noise would, so that many pairs cost little accuracy. Features and
-    pairs take memory at their second sighting (rule: ``transforms/tokens.py``).
+    Features enter by their values or bins. The weight of a pair stays 0 until its gradients exceed noise, so many pairs
+    cost little accuracy. Features and pairs take memory when they occur for the second time (rule:
+    ``transforms/tokens.py``).
 
     Parameters
     ----------
-    learning_rate : step size
-    noise : weights of pairs are 0 as long as the sum of their gradients is below so many standard deviations
-    settling : added to the inverse of the step size of features, for each 1 of their sum of squared gradients; above 0,
-        frequent features come to rest
-    max_row : rows of more features have no pairs
-    max_mb : most megabytes of weights; when they are used, further features and pairs are left out
-    bits : at most 2**bits features have slots of their own, further ones share them by a hash
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    learning_rate : float, default=0.4
+        Step size.
+    noise : float, default=2.0
+        Number of standard deviations that the sum of a pair's gradients must exceed before the pair gets a weight.
+    settling : float, default=0.0
+        Added to the inverse of the step size of a feature, per unit of its sum of squared gradients. Above 0, weights
+        of frequent features settle.
+    max_row : int, default=48
+        Maximum number of features of a row with pairs; longer rows have no pairs.
+    max_mb : int, default=128
+        Maximum megabytes of weights. When they are used, further features and pairs are left out.
+    bits : int, default=22
+        At most 2**bits features have slots of their own; further features share slots by a hash.
 
     Examples
     --------

@@ -62,14 +62,23 @@ class Linear(
 
     Parameters
     ----------
-    loss : "squared" (scores are clipped to [-1, 1]) or "logistic" (to [-50, 50])
-    learning_rate : step size
-    power_t : exponent by which a feature's steps shrink with the sum of its squared gradients
-    standardize : whether to centre and bound features, incrementally (rule: ``transforms/standardize.py``)
-    bins : number of bins of a feature, a power of two; each dense feature becomes one indicator per bin (rule:
-        ``transforms/indicators.py``). 0: features as they are. Cannot be combined with ``standardize``
-    crosses : products of two features as new features: True for all pairs, or pairs of columns, by name or number
-    bits : at most 2**bits features have slots of their own, further ones share them by a hash; the same for products
+    loss : {"squared", "logistic"}, default="squared"
+        Loss: "squared" (scores are clipped to [-1, 1]) or "logistic" (to [-50, 50]).
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    learning_rate : float, default=0.5
+        Step size.
+    power_t : float, default=0.5
+        Exponent by which the step size of a feature decreases with the sum of its squared gradients.
+    standardize : bool, default=False
+        Whether features are centred and bounded online (rule: ``transforms/standardize.py``).
+    bins : int, default=0
+        Number of bins of a feature, a power of two: each dense feature becomes one indicator per bin (rule:
+        ``transforms/indicators.py``). 0: features as they are. Cannot be combined with ``standardize``.
+    crosses : bool or list of pairs, default=False
+        Products of two features as new features: True for all pairs, or a list of pairs of columns, by name or number.
+    bits : int, default=18
+        At most 2**bits features have slots of their own; further features share slots by a hash. Products, too.
 
     Examples
     --------

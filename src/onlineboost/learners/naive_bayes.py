@@ -171,10 +171,16 @@ class NaiveBayes(Binned, Learner, name="naive-bayes", options=(BINS,), state=Nai
 
     Parameters
     ----------
-    bins : number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16
-    replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; below 64: none
-    smoothing : initial value of each count
-    max_slots : maximum number of feature slots; further features share slots by a hash
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    bins : int, default=0
+        Number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16.
+    replay : int, default=512
+        Number of first rows that are kept, and learned again after 64, 128, ... rows; below 64: none.
+    smoothing : float, default=1.0
+        Initial value of each count.
+    max_slots : int, default=1024
+        Maximum number of feature slots; further features share slots by a hash.
 
     Examples
     --------

@@ -221,12 +221,17 @@ SLOTS = Option(
 class Newton(Learner, name="newton", options=(SLOTS,), state=NewtonState, **kernels_of(__name__)):
     """Logistic regression by Newton steps: for few features that belong together, such as two prices.
 
-    It needs neither scales nor a learning rate, and time and memory grow with the square of the number of features.
+    It needs no feature scaling and no learning rate. Time and memory grow with the square of the number of features.
 
     Parameters
     ----------
-    max_slots : number of features with slots of their own; further ones share them by a hash
-    steady : whether it forgets by what rows tell, for rare labels: else each row counts .9995 after the next one
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    max_slots : int, default=64
+        Number of features with slots of their own; further features share slots by a hash.
+    steady : bool, default=False
+        Whether it forgets by the information of the rows, for imbalanced data; otherwise the weight of past rows
+        decreases by a factor of .9995 at each row.
 
     Examples
     --------

@@ -18,9 +18,9 @@ class NumberLearner(WeakLearner, OnlineRegressor):
     """A compiled weak learner of numbers, written like a ``Learner``: its targets ``t`` and votes ``h`` are numbers."""
 
     def _new_node(self, n_features: int, seed: int | None = None) -> RegressionNode:
-        return regression_node(self.part_node(n_features, seed))
+        return regression_node(self._part_node(n_features, seed))
 
-    def part_node(self, n_features: int, seed: int | None = None) -> Committee:
+    def _part_node(self, n_features: int, seed: int | None = None) -> Committee:
         """The node that sees scaled targets."""
         return compiled_numbers(self, Alone(1), n_features, Settings(1, False, False, 0, scan=True, numbers=True))
 

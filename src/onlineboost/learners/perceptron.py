@@ -111,14 +111,18 @@ def _within(x: float) -> np.float32:
 class Perceptron(
     Learner, name="perceptron", options=(STANDARDIZE, BITS), state=PerceptronState, **kernels_of(__name__)
 ):
-    """Perceptron, a linear classifier updated by its mistakes only: the cheapest learner, with nothing to tune.
+    """Perceptron, a linear classifier updated only by its mistakes: the cheapest learner, with nothing to tune.
 
     It is invariant to the scale of weights: with importance weights all copies would be the same, so boosters sample.
 
     Parameters
     ----------
-    standardize : whether to centre and bound features, incrementally (rule: ``transforms/standardize.py``)
-    bits : at most 2**bits features have slots of their own; further ones share them by a hash
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    standardize : bool, default=False
+        Whether features are centred and bounded online (rule: ``transforms/standardize.py``).
+    bits : int, default=18
+        At most 2**bits features have slots of their own; further features share slots by a hash.
 
     Examples
     --------

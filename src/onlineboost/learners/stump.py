@@ -165,11 +165,18 @@ class Stump(Binned, Learner, name="stump", options=(BINS,), state=StumpState, **
 
     Parameters
     ----------
-    bins : number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16
-    replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; below 64: none
-    grace_period : number of examples between two choices of the split
-    max_features : share of the feature slots that each stump may split by; random, but independent of the seed
-    max_slots : maximum number of feature slots; further features share slots by a hash
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    bins : int, default=0
+        Number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16.
+    replay : int, default=512
+        Number of first rows that are kept, and learned again after 64, 128, ... rows; below 64: none.
+    grace_period : int, default=32
+        Number of examples between two choices of the split.
+    max_features : float, default=1.0
+        Share of the feature slots by which each stump may split, drawn independently of the seed.
+    max_slots : int, default=1024
+        Maximum number of feature slots; further features share slots by a hash.
 
     Examples
     --------

@@ -31,22 +31,35 @@ class Tree(
 
     Parameters
     ----------
-    max_depth : maximum depth; 1 is a single split. Shallow trees gain most from boosting, deep ones are best on long
-        streams
-    bins : number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16
-    replay : number of first rows that are kept, and learnt again after 64, 128, ... rows; below 64: none
-    leaf_prediction : votes of leaves: by "majority", or "adaptive", by naive Bayes where it has made fewer mistakes
-    grace_period : number of examples of a leaf between two attempts to split it
-    min_split_gain : minimum information gain of a split, in bits over all examples of the leaf; 0: ``delta`` and
-        ``tau`` decide instead
-    delta, tau : a leaf is split if the best split beats the second by the Hoeffding bound with probability of error
-        ``delta``, or if the bound is below ``tau``. Sample sizes are effective ones, (sum w)^2 / sum w^2: the scale of
-        weights does not matter
-    max_slots : maximum number of feature slots; further features share slots by a hash
-    max_features : share of the feature slots that each tree may split by; random, but independent of the seed
-    max_nodes : maximum number of nodes of a tree; 0: as many as its depth allows, at most 65,535
-    max_mb : memory for the histograms of all trees, in megabytes, but one per tree at least; if it is short, some
-        leaves wait before they split
+    max_depth : int, default=5
+        Maximum depth; 1: a single split. Shallow trees gain most from boosting; deep trees are best on long streams.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    bins : int, default=0
+        Number of bins of a feature, a power of two; they follow the stream. 0: 32 with up to 8 features, else 16.
+    replay : int, default=512
+        Number of first rows that are kept, and learned again after 64, 128, ... rows; below 64: none.
+    leaf_prediction : {"adaptive", "majority"}, default="adaptive"
+        Votes of leaves: the majority, or naive Bayes in leaves where it has made fewer mistakes ("adaptive").
+    grace_period : int, default=16
+        Number of examples of a leaf between two attempts to split it.
+    min_split_gain : float, default=5.0
+        Minimum information gain of a split, in bits over all examples of the leaf; 0: ``delta`` and ``tau`` decide.
+    delta : float, default=0.05
+        Probability of error of the Hoeffding bound by which the best split must beat the second; with
+        ``min_split_gain=0``. Sample sizes are effective ones, (sum w)^2 / sum w^2, so the scale of weights does not
+        matter.
+    tau : float, default=0.1
+        Hoeffding bound below which a leaf is split in any case; with ``min_split_gain=0``.
+    max_slots : int, default=1024
+        Maximum number of feature slots; further features share slots by a hash.
+    max_features : float, default=1.0
+        Share of the feature slots by which each tree may split, drawn independently of the seed.
+    max_nodes : int, default=0
+        Maximum number of nodes of a tree; 0: as many as its depth allows, at most 65,535.
+    max_mb : int, default=2048
+        Memory for the histograms of all trees, in megabytes, but at least one histogram per tree. If memory is short,
+        some leaves wait before they split.
 
     Examples
     --------

@@ -27,14 +27,38 @@ _AHEAD = 4  # pages that the reading thread may be ahead
 
 
 class Stream(Pages):
-    """An iterator of pages, and how far it has come.
+    """An iterator of pages, with the progress of reading; made by ``open_stream``.
+
+    Parameters
+    ----------
+    pages : iterator of pages
+        Pages of a reader.
+    size : int or None
+        Bytes to read in total, for a progress bar; None: unknown.
+    ahead : bool
+        Whether a thread reads the next pages ahead.
+    has_columns : bool, default=True
+        Whether there are named columns; not in VW and LIBSVM text.
+    live : bool, default=False
+        Whether a page ends with the available lines.
 
     Attributes
     ----------
-    rows, skipped : records read and refused; ``problems`` tells the first hundred refusals
-    position, size : bytes read and to be read (None if unknown), for a progress bar
-    source : number of files read to their end
-    has_columns : whether there are columns to name; not in VW and LIBSVM text
+    rows : int
+        Number of records read.
+    skipped : int
+        Number of records refused; ``problems`` lists the first hundred reasons.
+    position : int
+        Number of bytes read.
+    source : int
+        Number of files read to their end.
+
+    Examples
+    --------
+    >>> from onlineboost import open_stream
+    >>> stream = open_stream([({"size": k}, k % 2) for k in range(5)])
+    >>> sum(page.n_rows for page in stream), stream.rows
+    (5, 5)
     """
 
     def __init__(
@@ -107,34 +131,65 @@ def open_stream(
     live: bool = False,
     **format_options: Any,
 ) -> Stream:
-    """Examples as pages, in bounded memory: batches with the names and labels that became known with them.
+    """Open files, a pipe or rows in memory as a stream of pages, in bounded memory.
+
+    A page is a batch of rows with the names and labels that became known with it.
 
     Parameters
     ----------
-    source : a file name, a pattern such as ``"day-*.csv.gz"``, ``"-"`` for standard input, or a list of these; a
-        data frame (pandas, Polars, PyArrow); an iterable of dicts or of pairs (dict, label); an array or a SciPy matrix
-    format : file format, such as "csv"; ``onlineboost.registry.FORMATS.names()`` has all. None: by the file's name,
-        else by its first bytes. Compression (gz, zst, bz2, xz) is always recognised
-    label, weight : column of the label (default: "label") and of importance weights, by name or position
-    drop, categorical : columns to leave out, and columns whose numbers or texts are names (zip codes, ids)
-    text : columns whose cells are texts: each word is a feature. Others are found by their cells
-    day_first, month_first : columns whose dates are like 25/12/2023, or like 12/25/2023
-    positive : the positive label; all others are negative. None: of two, the larger one, or 1, true and yes against 0,
-        -1, false and no; there may be more
-    task : "classes"; "binary": a third label is an error; or "number": labels are numbers to predict, as a regressor
-        learns them
-    y, sample_weight : labels and weights for arrays and data frames without them
-    labels : "required"; "optional", where rows may have none; or "ignored", for prediction
-    on_error : "raise"; or "skip", to leave out bad records and count them
-    batch_size : maximum number of rows of a page
-    like : a model; columns and labels are read as in its training
-    columns : "strict": a model refuses to answer a table that lacks columns of its training, or has others; or "warn"
-        of them, with ``like``
-    keep : columns of files whose cells come with each page as they are, in ``page.kept``, beside what they are else
-    live : with standard input or a pipe, a page is what is there: no line waits for those after it
-    format_options : options of the format; for CSV ``header`` (True or False), ``separator`` and ``decimal`` ("." or
-        ","), by default guessed from the first lines; for text ``encoding`` ("utf-8") and ``max_line_mb`` (16), for
-        Parquet and Arrow ``max_batch_mb`` (1024), the limits of memory
+    source : str, list of str, data frame, iterable or array
+        File name, pattern such as ``"day-*.csv.gz"``, ``"-"`` for standard input, or a list of these; a data frame
+        (pandas, Polars, PyArrow); an iterable of dicts or of pairs (dict, label); an array or a SciPy matrix.
+    format : str or None, default=None
+        File format, such as "csv"; ``onlineboost.extend.registry.FORMATS.names()`` lists all. None: by the file name,
+        else by the first bytes. Compression (gz, zst, bz2, xz) is always recognised.
+    label : str, int or None, default=None
+        Column of the label, by name or position; None: "label".
+    weight : str, int or None, default=None
+        Column of importance weights, by name or position.
+    drop : list of str or int, default=()
+        Columns to leave out.
+    categorical : list of str or int, default=()
+        Columns whose numbers or texts are categories, such as zip codes or ids.
+    text : list of str or int, default=()
+        Columns of texts: each word is a feature. Other text columns are recognised by their cells.
+    day_first : list of str or int, default=()
+        Columns with dates such as 25/12/2023.
+    month_first : list of str or int, default=()
+        Columns with dates such as 12/25/2023.
+    positive : label or None, default=None
+        Positive label; all others are negative. None: of two labels the larger, or 1, true and yes against 0, -1, false
+        and no; there may be more than two labels.
+    task : {"classes", "binary", "number"}, default="classes"
+        Task: classification with any number of labels ("classes") or with two, where a third is an error ("binary"), or
+        regression ("number").
+    y : array or None, default=None
+        Labels, for arrays and data frames without a label column.
+    sample_weight : array or None, default=None
+        Weights, for arrays and data frames without a weight column.
+    labels : {"required", "optional", "ignored"}, default="required"
+        Whether rows must have labels, may have labels, or are read without their labels, for prediction.
+    on_error : {"raise", "skip"}, default="raise"
+        Action for a bad record: raise an error, or skip and count it.
+    batch_size : int, default=16384
+        Maximum number of rows of a page.
+    like : estimator or None, default=None
+        Model; columns and labels are read as in its training.
+    columns : {"strict", "warn"}, default="strict"
+        Action for a table whose columns differ from those of the training, with ``like``: an error, or a warning.
+    keep : list of str or int, default=()
+        Columns of files whose cells also come with each page unchanged, as ``page.kept``.
+    live : bool, default=False
+        Whether a page of standard input or a pipe ends with the available lines, so that no line waits for the next.
+    **format_options : dict
+        Options of the format. CSV: ``header`` (True or False), ``separator`` and ``decimal`` ("." or ","), by default
+        guessed from the first lines; text: ``encoding`` ("utf-8") and ``max_line_mb`` (16); Parquet and Arrow:
+        ``max_batch_mb`` (1024). The last two limit memory.
+
+    Returns
+    -------
+    Stream
+        An iterator of pages, for ``fit``, ``partial_fit`` or ``for page in stream: model.learn(page)``.
 
     Examples
     --------

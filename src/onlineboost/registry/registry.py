@@ -17,26 +17,59 @@ from onlineboost.errors import ParameterError
 class Option:
     """A parameter as an option of the command line, under its own name with dashes unless ``flag`` is given.
 
-    >>> Option("max_depth", "Maximum tree depth.", int).flags
-    ('--max-depth',)
+    Parameters
+    ----------
+    parameter : str
+        Name of the parameter.
+    help : str
+        Help text; it begins with a noun.
+    type : type, default=str
+        Type of the value.
+    choices : tuple of str, default=()
+        Possible values; empty: any.
+    flag : str, default=""
+        Name of the option, such as "--learners"; empty: by the parameter.
+    short : str, default=""
+        Short name, such as "-n".
+    least : float or None, default=None
+        Smallest value.
+    most : float or None, default=None
+        Largest value.
+    repeated : bool, default=False
+        Whether the option can be given several times.
+    tried : tuple, default=()
+        Values that ``onlineboost tune`` tries by default.
+    parse : callable or None, default=None
+        Function from the text to the value of the parameter.
+    default : object, default=None
+        Default on the command line, if it is not the default of the constructor.
+    metavar : str, default=""
+        Name of the value in help texts, such as "FILE"; empty: by the type.
+
+    Examples
+    --------
+    >>> from onlineboost.extend.registry import Option
+    >>> Option("max_depth", "Maximum tree depth.", int, tried=(3, 8)).tried
+    (3, 8)
     """
 
     parameter: str
-    help: str  # begins with a noun
+    help: str
     type: type = str
     choices: tuple[str, ...] = ()
     flag: str = ""
     short: str = ""
     least: float | None = None
     most: float | None = None
-    repeated: bool = False  # can be given several times
-    tried: tuple[Any, ...] = ()  # values that ``onlineboost tune`` tries by default
-    parse: Callable[[Any], Any] | None = None  # from text to the parameter's value
-    default: Any = None  # on the command line, if not that of the constructor
-    metavar: str = ""  # the value, as help shows it
+    repeated: bool = False
+    tried: tuple[Any, ...] = ()
+    parse: Callable[[Any], Any] | None = None
+    default: Any = None
+    metavar: str = ""
 
     @property
     def flags(self) -> tuple[str, ...]:
+        """The flags on the command line, such as ("--learners", "-n")."""
         flag = self.flag or f"--{self.parameter.replace('_', '-')}"
         if self.type is bool:
             flag = f"{flag}/--no-{flag[2:]}"
@@ -44,7 +77,25 @@ class Option:
 
 
 def merged(groups: Iterable[tuple[Option, ...]]) -> dict[str, Option]:
-    """The options of all groups, by parameter; groups may share an option, but not use its flag for another."""
+    """The options of all groups, by parameter; groups may share an option, but not use its flag for another.
+
+    Parameters
+    ----------
+    groups : iterable of tuples of Option
+        Options of several classes.
+
+    Returns
+    -------
+    dict
+        The options by the name of their parameter.
+
+    Examples
+    --------
+    >>> from onlineboost.extend.registry import Option, merged
+    >>> depth = Option("max_depth", "Maximum tree depth.", int)
+    >>> len(merged([(depth,), (depth,)]))
+    1
+    """
     found: dict[str, Option] = {}
     for option in (option for options in groups for option in options):
         known = found.setdefault(option.parameter, option)
@@ -54,6 +105,16 @@ def merged(groups: Iterable[tuple[Option, ...]]) -> dict[str, Option]:
 
 
 class Named(Protocol):
+    """Protocol of the entries of a registry: they have a name.
+
+    Examples
+    --------
+    >>> from onlineboost.extend.registry import LEARNERS, Named
+    >>> entry: Named = LEARNERS.find("tree")
+    >>> len(entry.name)
+    4
+    """
+
     @property
     def name(self) -> str: ...
 
@@ -63,13 +124,33 @@ T = TypeVar("T", bound=Named)
 
 @dataclass(frozen=True)
 class Entry:
-    """A booster, a learner or a transform under its name on the command line."""
+    """A booster, learner or transform under its name on the command line.
+
+    Parameters
+    ----------
+    name : str
+        Name on the command line.
+    make : callable
+        The class, or the function that makes the initial state.
+    title : str
+        Name as in papers.
+    options : tuple of Option, default=()
+        Options on the command line.
+    fixed : mapping, optional
+        Parameters that the name implies.
+
+    Examples
+    --------
+    >>> from onlineboost.extend.registry import Entry
+    >>> Entry("three-coins", dict, "Three coins", fixed={"coins": 3}).fixed["coins"]
+    3
+    """
 
     name: str
-    make: Callable[..., Any]  # the class, or the function that makes the initial state
-    title: str  # as papers write it
+    make: Callable[..., Any]
+    title: str
     options: tuple[Option, ...] = ()
-    fixed: Mapping[str, Any] = field(default_factory=dict)  # parameters that the name implies
+    fixed: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Registry(Generic[T]):
@@ -78,9 +159,20 @@ class Registry(Generic[T]):
     Entries of this package are in the modules of one subpackage. Other packages declare theirs as entry points of the
     group ``onlineboost.learners`` (or ``boosters``, ...), ``name = "module"``, read only when a name is unknown.
 
-    >>> from onlineboost.registry import LEARNERS
+    Parameters
+    ----------
+    kind : str
+        Kind of the entries, such as "learner".
+    room : str
+        Package whose modules register their entries when they are imported.
+
+    Examples
+    --------
+    >>> from onlineboost.extend.registry import LEARNERS
     >>> LEARNERS.names()[:2], LEARNERS.find("tree").title
     (['class-tree', 'ftrl'], 'Tree')
+    >>> len(LEARNERS.find("stump").options)
+    1
     """
 
     def __init__(self, kind: str, room: str) -> None:
@@ -96,6 +188,13 @@ class Registry(Generic[T]):
         return entry
 
     def names(self) -> list[str]:
+        """The names of all entries of this package.
+
+        Returns
+        -------
+        list of str
+            The names, sorted.
+        """
         return [entry.name for entry in self]
 
     def __iter__(self) -> Iterator[T]:
@@ -131,7 +230,23 @@ def _place(entry: Any) -> Any:
 
 
 def import_modules(package: str, path: Iterable[str]) -> None:
-    """Import every module of a subpackage, so that their contents register themselves."""
+    """Import every module of a subpackage, so that their contents register themselves.
+
+    Parameters
+    ----------
+    package : str
+        Name of the subpackage.
+    path : iterable of str
+        Its folders, ``__path__``.
+
+    Examples
+    --------
+    >>> import sys, onlineboost.learners
+    >>> from onlineboost.extend.registry import import_modules
+    >>> import_modules("onlineboost.learners", onlineboost.learners.__path__)
+    >>> sum(name == "onlineboost.learners.stump" for name in sys.modules)
+    1
+    """
     for module in pkgutil.iter_modules(path):
         if not module.ispkg:
             importlib.import_module(f"{package}.{module.name}")

@@ -38,7 +38,15 @@ _DEFAULTS: dict[str, tuple[float, float]] = {
 
 
 class InvalidStateError(ValueError):
-    """A state that learning cannot lead to. ``field`` is the array that is wrong."""
+    """A state that learning cannot lead to.
+
+    Parameters
+    ----------
+    field : str
+        Array that is wrong.
+    expected : str
+        Description of the expected numbers.
+    """
 
     def __init__(self, field: str, expected: str) -> None:
         super().__init__(f"expected {expected}")
@@ -46,13 +54,55 @@ class InvalidStateError(ValueError):
 
 
 def require(condition: bool, field: str, expected: str) -> None:
-    """Raise an error unless the condition holds."""
+    """Raise an error unless a condition holds.
+
+    Parameters
+    ----------
+    condition : bool
+        Condition.
+    field : str
+        Name of the array, for the message.
+    expected : str
+        Description of the expected numbers, for the message.
+
+    Raises
+    ------
+    InvalidStateError
+        The condition is False.
+
+    Examples
+    --------
+    >>> from onlineboost.extend.validity import InvalidStateError, require
+    >>> try:
+    ...     require(False, "depth", "numbers up to 5")
+    ... except InvalidStateError as error:
+    ...     print(error)
+    expected numbers up to 5
+    """
     if not condition:
         raise InvalidStateError(field, expected)
 
 
 def saved_arrays(state: Any) -> dict[str, NDArray[Any]]:
-    """The arrays of a state that do not follow from anything else, by name."""
+    """The arrays of a state that do not follow from anything else, as in model files.
+
+    Parameters
+    ----------
+    state : NamedTuple of arrays
+        State of a learner, a booster or another part of a model.
+
+    Returns
+    -------
+    dict
+        Arrays by name.
+
+    Examples
+    --------
+    >>> from onlineboost import AdaBoostOL
+    >>> from onlineboost.extend.validity import saved_arrays
+    >>> saved_arrays(AdaBoostOL().initial_state(3, False, 0))["alpha"].size
+    3
+    """
     if hasattr(state, "saved"):
         return state.saved()  # type: ignore[no-any-return]
     derived = state.derived() if hasattr(state, "derived") else ()
@@ -61,11 +111,54 @@ def saved_arrays(state: Any) -> dict[str, NDArray[Any]]:
 
 
 def limits_of(state: Any) -> Limits:
+    """The smallest and the largest number of each array of a state, by name.
+
+    Parameters
+    ----------
+    state : NamedTuple of arrays
+        State of a learner, a booster or another part of a model.
+
+    Returns
+    -------
+    dict
+        Pairs of numbers by the name of the array; empty if the state class has no ``limits``.
+
+    Examples
+    --------
+    >>> from onlineboost import AdaBoostOL
+    >>> from onlineboost.extend.validity import limits_of
+    >>> limits_of(AdaBoostOL().initial_state(3, False, 0))["alpha"]
+    (-2, 2)
+    """
     return state.limits() if hasattr(state, "limits") else {}
 
 
 def check_values(field: str, array: NDArray[Any], limits: Limits) -> None:
-    """Raise an error unless all numbers are within the limits of this field."""
+    """Raise an error unless all numbers are within the limits of their field.
+
+    Parameters
+    ----------
+    field : str
+        Name of the array.
+    array : array
+        Numbers.
+    limits : dict
+        Smallest and largest number by field, as ``limits_of`` returns them.
+
+    Raises
+    ------
+    InvalidStateError
+        A number is outside the limits, or is not finite.
+
+    Examples
+    --------
+    >>> from onlineboost.extend.validity import InvalidStateError, check_values
+    >>> try:
+    ...     check_values("depth", np.array([1.0, 7.0]), {"depth": (0, 5)})
+    ... except InvalidStateError as error:
+    ...     print(error)
+    expected numbers from 0 to 5
+    """
     if field not in limits and array.dtype.kind in "iu":
         return
     low, high = limits.get(field) or _DEFAULTS[array.dtype.name]
@@ -79,7 +172,30 @@ def check_values(field: str, array: NDArray[Any], limits: Limits) -> None:
 
 
 def check_products(field: str, products: NDArray[np.float64]) -> None:
-    """Raise an error unless upper triangles [..., n, n] can be sums of x x': Cauchy and Schwarz."""
+    """Raise an error unless upper triangles can be sums of x x', by the inequality of Cauchy and Schwarz.
+
+    Parameters
+    ----------
+    field : str
+        Name of the array, for the message.
+    products : array of shape (..., n, n)
+        Upper triangles.
+
+    Raises
+    ------
+    InvalidStateError
+        A product is too large, or a square is negative.
+
+    Examples
+    --------
+    >>> from onlineboost.extend.validity import InvalidStateError, check_products
+    >>> check_products("products", np.eye(2))
+    >>> try:
+    ...     check_products("products", np.array([[1.0, 9.0], [0.0, 1.0]]))
+    ... except InvalidStateError as error:
+    ...     print(len(error.field))
+    8
+    """
     squares = np.diagonal(products, axis1=-2, axis2=-1)
     require(bool((squares >= 0).all()), field, "sums of squares on the diagonal")
     roots = np.sqrt(squares) * (1 + 1e-6)
@@ -88,7 +204,29 @@ def check_products(field: str, products: NDArray[np.float64]) -> None:
 
 
 def check_state(name: str, state: Any) -> None:
-    """Raise an error unless a state is one that a model file may have; ``name`` is that of the state."""
+    """Raise an error unless a state is one that a model file may contain.
+
+    Parameters
+    ----------
+    name : str
+        Name of the state, for the message.
+    state : NamedTuple of arrays
+        State of a learner, a booster or another part of a model.
+
+    Raises
+    ------
+    InvalidStateError
+        An array has a number outside its limits, or arrays do not fit together.
+
+    Examples
+    --------
+    >>> from onlineboost import Tree
+    >>> from onlineboost.extend.validity import check_state, saved_arrays
+    >>> state = Tree().committee(3, 4)
+    >>> check_state("tree", state)
+    >>> len(saved_arrays(state))
+    11
+    """
     try:
         limits = limits_of(state)
         for field, array in saved_arrays(state).items():

@@ -36,8 +36,21 @@ DESCENT = 6.0
 
 @dataclass(frozen=True)
 class Bound:
-    """At most ``rate`` T + ``root`` sqrt(T) + ``excess`` mistakes on T = ``n_examples`` examples.
+    """Bound on the number of mistakes: ``rate`` T + ``root`` sqrt(T) + ``excess`` on T = ``n_examples`` examples.
 
+    Parameters
+    ----------
+    n_examples : int
+        Number of examples T.
+    rate : float
+        Mistakes per example, in the limit of many examples.
+    root : float
+        Mistakes per square root of T.
+    excess : float
+        Mistakes that do not depend on T.
+
+    Examples
+    --------
     >>> bound = Bound(1000, rate=0.1, root=2.0, excess=30.0)
     >>> round(bound.mistakes, 2), bound.vacuous, bound.examples_for(0.2)
     (193.25, False, 900)
@@ -76,8 +89,23 @@ class Bound:
 def excess_from_regret(c: float, gamma: float) -> float:
     """The excess loss S = max_T (R(T) - gamma T) = c^2 / (4 gamma) of a learner whose regret is R(T) = c sqrt(T).
 
-    Lemma 2. Its class must contain a hypothesis with edge 2 gamma on any examples; half of that is lost to learning.
+    Lemma 2. Its class must contain a hypothesis with edge 2 gamma on any examples; half of this edge is lost to
+    learning.
 
+    Parameters
+    ----------
+    c : float
+        Factor of the regret.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+
+    Returns
+    -------
+    float
+        The excess loss, in examples.
+
+    Examples
+    --------
     >>> excess_from_regret(2.0, 0.1)
     10.0
     """
@@ -96,6 +124,26 @@ def weighted_excess(
     probability p (the example is shown), then E exp(a (p - B) v - a p gamma / 2) <= 1 for
     a = 4 gamma / (1 + 2 gamma)^2.
 
+    Parameters
+    ----------
+    excess : float
+        Excess loss S of the weak learners, in examples.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    n_learners : int
+        Number of weak learners N.
+    coin : {"sample", "weight"}, default="sample"
+        Delivery of the weights: sampling, or importance weights.
+    delta : float, default=0.05
+        Probability that the bound does not hold.
+
+    Returns
+    -------
+    float
+        The excess loss of weighted learners, S-tilde.
+
+    Examples
+    --------
     >>> weighted_excess(30, 0.1, 101, coin="weight"), round(weighted_excess(30, 0.1, 101), 1)
     (60.0, 114.8)
     """
@@ -118,6 +166,28 @@ def bbm_bound(
 ) -> Bound:
     """Bound on Online BBM's mistakes: Phi_0(0) T + S-tilde sum_i ||w^i||_inf (Lemma 3, Theorem 2).
 
+    Parameters
+    ----------
+    n_examples : int
+        Number of examples T.
+    n_learners : int
+        Number of weak learners N.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    excess : float
+        Excess loss S of the weak learners, in examples.
+    coin : {"sample", "weight"}, default="sample"
+        Delivery of the weights: sampling, or importance weights.
+    delta : float, default=0.05
+        Probability that the bound does not hold.
+
+    Returns
+    -------
+    Bound
+        The bound.
+
+    Examples
+    --------
     >>> bound = bbm_bound(20_000, 101, 0.1, 30, coin="weight")
     >>> round(bound.rate, 4), round(bound.excess), round(bound.error, 4)
     (0.0209, 446, 0.0432)
@@ -131,9 +201,25 @@ def adaboost_ol_bound(n_examples: int, edges: Sequence[float] | Floats, *, exper
     """Bound on AdaBoost.OL's mistakes from the measured edges of its learners, ``model.edges_`` (Theorem 4).
 
     At most c (m + ln N), where m = (T ln 2 + 6 N sqrt(T)) / sum_i gamma_i^2 bounds the best expert's mistakes and
-    gamma_i is half of edges[i - 1]. For a "random" expert c = 1.582, and the bound is on the expected number; for
-    the experts' "vote" c = 2.633. The paper has c = 2 and drops ln 2. Mostly vacuous in practice: see ``vacuous``.
+    gamma_i is half of edges[i - 1]. For a "random" expert c = 1.582, and the bound is on the expected number; for the
+    experts' "vote" c = 2.633. The paper has c = 2 and drops ln 2. Mostly vacuous in practice: see ``vacuous``.
 
+    Parameters
+    ----------
+    n_examples : int
+        Number of examples T.
+    edges : array of shape (n_learners,)
+        Edges of the learners, from 0 to 1, as in ``model.edges_``.
+    expert : {"vote", "random"}, default="vote"
+        Combination of the experts, as for ``AdaBoostOL``.
+
+    Returns
+    -------
+    Bound
+        The bound.
+
+    Examples
+    --------
     >>> adaboost_ol_bound(100_000, [0.4] * 100, expert="random").vacuous
     True
     >>> round(adaboost_ol_bound(100_000_000, [0.4] * 100, expert="random").error, 3)
@@ -161,9 +247,33 @@ def adaboost_ol_bound_from_gamma(
 ) -> Bound:
     """Bound on AdaBoost.OL's mistakes if every learner has the edge gamma (Theorem 5).
 
-    As ``adaboost_ol_bound``, with m = 4 (T ln 2 + 6 N sqrt(T) + N g S-tilde) / (g^2 N). The paper has 8 T / (gamma^2 N)
-    plus lower-order terms, for sampling.
+    As for ``adaboost_ol_bound``, with m = 4 (T ln 2 + 6 N sqrt(T) + N g S-tilde) / (g^2 N). The paper has 8 T /
+    (gamma^2 N) plus lower-order terms, for sampling.
 
+    Parameters
+    ----------
+    n_examples : int
+        Number of examples T.
+    n_learners : int
+        Number of weak learners N.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    excess : float
+        Excess loss S of the weak learners, in examples.
+    coin : {"sample", "weight"}, default="sample"
+        Delivery of the weights: sampling, or importance weights.
+    expert : {"vote", "random"}, default="vote"
+        Combination of the experts, as for ``AdaBoostOL``.
+    delta : float, default=0.05
+        Probability that the bound does not hold.
+
+    Returns
+    -------
+    Bound
+        The bound.
+
+    Examples
+    --------
     >>> bound = adaboost_ol_bound_from_gamma(10**9, 10_000, 0.1, 30, expert="random")
     >>> round(bound.rate, 4), round(bound.error, 4)
     (0.0439, 0.1639)
@@ -195,6 +305,28 @@ def osboost_bound(
     over all learners and examples, the left side is at least e times the weights minus N S-tilde; on the right an
     example adds at most 1 / a, and a mistake of the vote at most -N theta.
 
+    Parameters
+    ----------
+    n_examples : int
+        Number of examples T.
+    n_learners : int
+        Number of weak learners N.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    excess : float
+        Excess loss S of the weak learners, in examples.
+    coin : {"sample", "weight"}, default="sample"
+        Delivery of the weights: sampling, or importance weights.
+    delta : float, default=0.05
+        Probability that the bound does not hold.
+
+    Returns
+    -------
+    Bound
+        The bound.
+
+    Examples
+    --------
     >>> bound = osboost_bound(100_000, 4_000, 0.1, 30, coin="weight")
     >>> round(bound.rate, 4), round(bound.excess), round(bound.error, 4)
     (0.0906, 1146, 0.1021)

@@ -33,9 +33,29 @@ def n_learners(
     | OSBoost | least N with osboost_bound's rate <= epsilon | 4 / (epsilon gamma^2) | Table 1 |
     | any | the same for a coin of 1/2 + 2 gamma | ln(1/epsilon) / (8 gamma^2) | Theorem 3 |
 
-    where g is gamma for coin="sample" and 2 gamma for coin="weight". The closed forms, rounded up, are sufficient;
-    those of the first and the last row come from Hoeffding's inequality and are far from tight:
+    where g is gamma for coin="sample" and 2 gamma for coin="weight". The closed forms, rounded up, are sufficient; the
+    first and the last come from Hoeffding's inequality and are far from tight.
 
+    Parameters
+    ----------
+    epsilon : float
+        Error rate to reach, between 0 and 1.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    coin : {"sample", "weight"}, default="sample"
+        Delivery of the weights: sampling, or importance weights.
+    exact : bool, default=True
+        Whether to compute the number itself; otherwise it is the closed form.
+    algorithm : {"OnlineBBM", "AdaBoostOL", "OSBoost", "any"}, default="OnlineBBM"
+        Name of the algorithm; "any": the lower bound for every booster.
+
+    Returns
+    -------
+    int
+        Number of learners.
+
+    Examples
+    --------
     >>> n_learners(0.01, 0.1, exact=False), n_learners(0.01, 0.1), n_learners(0.01, 0.1, coin="weight")
     (922, 539, 133)
     """
@@ -80,6 +100,28 @@ def sample_complexity(
     For "any" it is the lower bound S / (8 epsilon gamma) for every booster, on average, if S >= ln(1/delta) / gamma:
     such learners may guess on the first S / (4 gamma) examples (Theorem 3).
 
+    Parameters
+    ----------
+    epsilon : float
+        Error rate to reach, between 0 and 1.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    excess : float
+        Excess loss S of the weak learners, in examples.
+    algorithm : {"OnlineBBM", "AdaBoostOL", "OSBoost", "any"}, default="OnlineBBM"
+        Name of the algorithm; "any": the lower bound for every booster.
+    coin : {"sample", "weight"}, default="sample"
+        Delivery of the weights: sampling, or importance weights.
+    delta : float, default=0.05
+        Probability that the bound does not hold.
+
+    Returns
+    -------
+    int
+        Number of examples.
+
+    Examples
+    --------
     >>> sample_complexity(0.1, 0.1, 30, coin="weight"), sample_complexity(0.1, 0.1, 30, algorithm="any")
     (7014, 375)
     """
@@ -113,7 +155,26 @@ def default_excess(gamma: float, delta: float) -> float:
 
 @dataclass(frozen=True)
 class Table1Row:
-    """Learners and examples that one algorithm needs."""
+    """Learners and examples that one algorithm needs.
+
+    Parameters
+    ----------
+    algorithm : str
+        Name of the algorithm.
+    n_learners : int
+        Number of learners.
+    n_examples : int
+        Number of examples.
+    optimal : bool or None
+        Whether the number of learners is optimal; None for the lower bound.
+    adaptive : bool or None
+        Whether the algorithm adapts to the edges of the learners; None for the lower bound.
+
+    Examples
+    --------
+    >>> table1(0.1, 0.1).rows[0].n_learners
+    269
+    """
 
     algorithm: str
     n_learners: int
@@ -124,7 +185,24 @@ class Table1Row:
 
 @dataclass(frozen=True)
 class Table1:
-    """Learners and examples that each algorithm needs for an error rate of epsilon. ``str`` gives a readable table."""
+    """Learners and examples that each algorithm needs for an error rate of epsilon; ``str`` gives a readable table.
+
+    Parameters
+    ----------
+    epsilon : float
+        Error rate to reach, between 0 and 1.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    excess : float
+        Excess loss S of the weak learners, in examples.
+    rows : tuple of Table1Row
+        The algorithms.
+
+    Examples
+    --------
+    >>> len(table1(0.1, 0.1).rows)
+    4
+    """
 
     epsilon: float
     gamma: float
@@ -153,8 +231,27 @@ def table1(
 ) -> Table1:
     """The paper's Table 1 in numbers, and the lower bound for every booster (Theorem 3, for gamma < 1/4).
 
-    The default of ``excess`` is ln(1/delta) / gamma, for learners with O(sqrt(T)) regret, as in the paper.
+    Parameters
+    ----------
+    epsilon : float
+        Error rate to reach, between 0 and 1.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    excess : float or None, default=None
+        Excess loss S of the weak learners; None: ln(1/delta) / gamma, for learners with O(sqrt(T)) regret, as in the
+        paper.
+    coin : {"sample", "weight"}, default="sample"
+        Delivery of the weights: sampling, or importance weights.
+    delta : float, default=0.05
+        Probability that the bound does not hold.
 
+    Returns
+    -------
+    Table1
+        The table; ``str`` makes it readable.
+
+    Examples
+    --------
     >>> print(table1(0.1, 0.1))
     error rate 0.1 from learners with edge 0.1 and excess loss 29.96
     algorithm         N               T  optimal  adaptive

@@ -68,13 +68,18 @@ def forget(state: SimulatedState, i: int) -> None:
 
 @dataclass(eq=False, repr=False)
 class Simulated(Learner, state=SimulatedState, workspace=workspace, predict=predict, learn=learn, forget=forget):
-    """Learners that are right with a given probability, independently of each other; they do not learn.
+    """Simulated learners that are right with a given probability, independently of each other; they do not learn.
 
     Parameters
     ----------
-    edge : a learner is right with probability 1/2 + edge; one number for all, or one for each learner
-    guesses : number of rows at the start of the stream on which they guess
-    seed : random seed
+    edge : float or sequence of float, default=0.1
+        A learner is right with probability 1/2 + edge; one number for all, or one for each learner.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    guesses : int, default=0
+        Number of rows at the start of the stream on which the learners guess.
+    seed : int, default=0
+        Random seed.
 
     Examples
     --------
@@ -112,6 +117,22 @@ class Simulated(Learner, state=SimulatedState, workspace=workspace, predict=pred
 def simulated_stream(n_examples: int, seed: int = 0) -> tuple[Floats32, NDArray[np.int64]]:
     """Rows for ``Simulated``; the labels are fair coins.
 
+    Parameters
+    ----------
+    n_examples : int
+        Number of examples T.
+    seed : int, default=0
+        Random seed.
+
+    Returns
+    -------
+    X : array of shape (n_examples, 2)
+        Rows for ``Simulated``.
+    y : array of shape (n_examples,)
+        Labels, -1 or +1.
+
+    Examples
+    --------
     >>> X, y = simulated_stream(3)
     >>> X.tolist(), y.tolist()
     ([[1.0, 1.0], [1.0, 2.0], [1.0, 3.0]], [1, 1, 1])
@@ -125,24 +146,54 @@ def simulated_stream(n_examples: int, seed: int = 0) -> tuple[Floats32, NDArray[
 
 
 def independent_learners(gamma: float, seed: int = 0) -> Simulated:
-    """The first construction of Theorem 3: right with probability 1/2 + 2 gamma.
+    """The first construction of Theorem 3: learners that are right with probability 1/2 + 2 gamma.
 
-    With probability 1 - delta they have edge gamma and excess loss ln(1/delta) / (2 gamma), and no booster is
-    better than their majority.
+    With probability 1 - delta they have edge gamma and excess loss ln(1/delta) / (2 gamma), and no booster is better
+    than their majority.
 
-    >>> independent_learners(0.05)
-    Simulated()
+    Parameters
+    ----------
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/4.
+    seed : int, default=0
+        Random seed.
+
+    Returns
+    -------
+    Simulated
+        The learners.
+
+    Examples
+    --------
+    >>> independent_learners(0.05).edge
+    0.1
     """
     check_between("gamma", gamma, 0, 0.25)
     return Simulated(2 * gamma, seed=seed)
 
 
 def two_phase_learners(gamma: float, excess: float, seed: int = 0) -> Simulated:
-    """The second construction of Theorem 3: guesses on the first S / (4 gamma) rows, then right with 1/2 + 2 gamma.
+    """The second construction of Theorem 3: learners that guess on the first S / (4 gamma) rows.
 
-    If S >= ln(1/delta) / gamma, they have edge gamma and excess loss S with probability 1 - delta, and no booster
-    is better than guessing on these rows.
+    Then they are right with probability 1/2 + 2 gamma. If S >= ln(1/delta) / gamma, they have edge gamma and excess
+    loss S with probability 1 - delta, and no booster is better than guessing on these rows.
 
+    Parameters
+    ----------
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/4.
+    excess : float
+        Excess loss S of the weak learners, in examples.
+    seed : int, default=0
+        Random seed.
+
+    Returns
+    -------
+    Simulated
+        The learners.
+
+    Examples
+    --------
     >>> two_phase_learners(0.05, 59.9).guesses
     299
     """

@@ -27,15 +27,18 @@ from onlineboost.transforms.indicators import IndicatorsState, new_indicators
 
 @dataclass(eq=False, repr=False)
 class Binner(SklearnMethods, Parameters):
-    """Turns each dense feature into indicators of its quantile bins, which follow the rows.
+    """Transformer of each dense feature into indicators of its quantile bins, which follow the rows.
 
     ``Linear(bins=16)`` does the same; this is for other learners, in a scikit-learn pipeline for example.
 
     Parameters
     ----------
-    bins : number of bins of a feature, a power of two; 0 leaves features as they are
-    crosses : products of two features as new features: True for all pairs, or pairs of columns, by name or number
-    bits : number of hash bits of the products
+    bins : int, default=16
+        Number of bins of a feature, a power of two; 0: features as they are.
+    crosses : bool or list of pairs, default=False
+        Products of two features as new features: True for all pairs, or a list of pairs of columns, by name or number.
+    bits : int, default=18
+        Number of hash bits of the products.
 
     Examples
     --------
@@ -62,7 +65,20 @@ class Binner(SklearnMethods, Parameters):
     _names: list[str] = field(default_factory=list, init=False)
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Start over, and make bins from the rows."""
+        """Start over, and make bins from the rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : Binner
+            The transformer.
+        """
         check_crosses(self.bins, self.crosses, self.bits)
         source = check_features(X)
         if not source.n_rows or not source.n_features:
@@ -83,7 +99,20 @@ class Binner(SklearnMethods, Parameters):
         return self.partial_fit(X)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Continue. Bins follow the rows: a learner that was fitted before may have to be fitted again."""
+        """Continue. Bins follow the rows: a learner that was fitted before may have to be fitted again.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : Binner
+            The transformer.
+        """
         if self._states is None:
             return self.fit(X)
         for rows in self._batches(X):
@@ -93,7 +122,18 @@ class Binner(SklearnMethods, Parameters):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The transformed rows as a SciPy sparse matrix; without entries until 64 rows were learnt."""
+        """Transform rows; they have no entries until 64 rows were learned.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows.
+
+        Returns
+        -------
+        sparse matrix
+            The transformed rows.
+        """
         try:
             from scipy.sparse import csr_matrix
         except ImportError:
@@ -105,6 +145,20 @@ class Binner(SklearnMethods, Parameters):
         return csr_matrix((batch.values, batch.indices, batch.indptr), (batch.y.size, self._width()))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """``fit`` and ``transform`` in one call.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+            Rows.
+        y : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        sparse matrix
+            The transformed rows.
+        """
         return self.fit(X).transform(X)
 
     @property
@@ -118,7 +172,18 @@ class Binner(SklearnMethods, Parameters):
         return self._states is not None
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """The name of each output column; columns without a feature are "unused"."""
+        """The name of each output column.
+
+        Parameters
+        ----------
+        input_features : None, default=None
+            Ignored.
+
+        Returns
+        -------
+        array of str
+            The names; columns without a feature are "unused".
+        """
         if self._states is None:
             raise not_fitted("this Binner has learnt nothing yet: call fit or partial_fit")
         known = output_names(self._states, dict(enumerate(self._names)))

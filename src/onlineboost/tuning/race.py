@@ -27,16 +27,46 @@ RUNGS = 2  # comparisons of halving before the end
 
 @dataclass(frozen=True)
 class Row:
-    """The result of a configuration."""
+    """The result of one configuration.
 
-    model: OnlineModel  # parameters and seed only: it is not fitted
-    error: float | None = None  # weighted progressive error, of numbers its root mean square; None if there is none
+    Parameters
+    ----------
+    model : estimator
+        Parameters and seed of the model; it is not fitted.
+    error : float or None, default=None
+        Weighted progressive error, or the root mean squared error of a regressor; None: there is none.
+    examples : int, default=0
+        Number of examples learned.
+    seconds : float, default=0.0
+        Seconds on one core; the time of a shared run is divided among its configurations.
+    status : {"waiting", "done", "stopped", "failed"}, default="waiting"
+        State of the run; "stopped" by halving.
+    reason : str, default=""
+        Reason of a failure.
+
+    Examples
+    --------
+    >>> from onlineboost import Linear
+    >>> from onlineboost.tuning import Row
+    >>> Row(Linear(), error=0.3, examples=100).settings()["learning_rate"]
+    0.5
+    """
+
+    model: OnlineModel
+    error: float | None = None
     examples: int = 0
-    seconds: float = 0.0  # on one core; the time of a shared run is divided among its configurations
+    seconds: float = 0.0
     status: Literal["waiting", "done", "stopped", "failed"] = "waiting"
     reason: str = ""
 
     def as_json(self) -> dict[str, Any]:
+        """The row as a dict for JSON.
+
+        Returns
+        -------
+        dict
+            Facts by name.
+        """
         facts = {name: getattr(self, name) for name in ("error", "examples", "seconds", "status", "reason")}
         return {"model": repr(self.model), **facts}
 
@@ -50,7 +80,21 @@ class Row:
 
 @dataclass(frozen=True)
 class Race:
-    """The results of all configurations, in the order given."""
+    """The results of all configurations, as returned by ``tune``.
+
+    Parameters
+    ----------
+    rows : list of Row
+        Results in the order of the configurations.
+
+    Examples
+    --------
+    >>> from onlineboost import Linear
+    >>> from onlineboost.tuning import Race, Row
+    >>> race = Race([Row(Linear(), 0.3, 100, status="done"), Row(Linear("logistic"), 0.2, 100, status="done")])
+    >>> race.best.error
+    0.2
+    """
 
     rows: list[Row]
 
@@ -108,8 +152,22 @@ class Race:
 
 
 def grid(model: OnlineModel, **choices: Iterable[Any]) -> list[OnlineModel]:
-    """Copies of the model with every combination of parameters; the weak learner's begin with ``estimator__``.
+    """Copies of a model with every combination of parameters; names of the weak learner's begin with ``estimator__``.
 
+    Parameters
+    ----------
+    model : estimator
+        Model whose other parameters all copies have.
+    **choices : iterable
+        Values of a parameter, by its name.
+
+    Returns
+    -------
+    list of estimators
+        One model for each combination.
+
+    Examples
+    --------
     >>> from onlineboost import Linear, OnlineBBM
     >>> for model in grid(OnlineBBM(Linear()), n_estimators=[5, 11], estimator__learning_rate=[0.1]):
     ...     print(model)
@@ -138,21 +196,38 @@ def tune(
 ) -> Race:
     """Train every model on the examples in one pass, and compare their progressive errors: the paper's protocol.
 
-    The error of classifiers is the share of mistakes, that of regressors the root of the mean squared error.
-
-    Each row of the result equals ``progressive_fit`` of that model alone, whatever the engine, the number of workers
-    and the order in which they finish. A failure is reported in its row, and the others continue.
+    The error of classifiers is the share of mistakes, the error of regressors the root mean squared error. Each result
+    equals ``progressive_fit`` of that model alone, whatever the engine, the number of workers and the order in which
+    they finish. A failure is reported in its row, and the others continue.
 
     Parameters
     ----------
-    models : configurations, such as those of ``grid``; they are not changed. A model without a seed gets seed 0
-    X, y, sample_weight : as for ``fit``: a stream, or arrays; or a list of ``Batch``. All examples are kept in memory
-    halving : a number such as 3: after a ninth of the examples the best third of the models continues, after a third
-        the best third of those; the others are "stopped". None: all models learn all examples
-    workers : number of models that learn at the same time; None: one for each core
-    engine, address : "threads" or "ray"; the address of a Ray cluster, or None to start Ray on this machine
-    journal : file for the results; results that it has are not computed again
-    progress : called with the number of results so far, the number of all, and the best row
+    models : list of estimators
+        Configurations, such as those of ``grid``; they do not change. A model without a seed gets seed 0.
+    X : array, sparse matrix, data frame, Stream or list of Batch
+        Rows, in any form that ``fit`` takes. All examples are kept in memory.
+    y : array or None, default=None
+        One label per row; None: the stream has its own labels.
+    sample_weight : array or None, default=None
+        Weight of each row, at least 0; None: 1, or the weights of the stream.
+    halving : int or None, default=None
+        Share of models that is dropped early. With 3, after a ninth of the examples the best third of the models
+        continues, after a third the best third of these; the others are "stopped". None: all models learn all examples.
+    workers : int or None, default=None
+        Number of models that learn at the same time; None: one for each core.
+    engine : {"threads", "ray"}, default="threads"
+        Run in threads or on Ray.
+    address : str or None, default=None
+        Address of the Ray cluster; None: Ray is started on this machine.
+    journal : str, Path or None, default=None
+        File for the results; results that it contains are not computed again.
+    progress : callable or None, default=None
+        Function that is called with the number of results so far, the number of all, and the best row.
+
+    Returns
+    -------
+    Race
+        The results, one row for each model.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from onlineboost.model import OnlineModel
 class ClassBooster:
     """A booster of learners that vote for classes: in one committee, however many classes there are.
 
-    A subclass has the state for a number of classes (``state_for``), given that for fewer of them.
+    A subclass has the state for a number of classes (``_state_for``), given that for fewer of them.
     """
 
     advice: ClassVar[str] = "OnlineBoost"
@@ -28,7 +28,7 @@ class ClassBooster:
 
     estimator: Any
 
-    def state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> Any:
+    def _state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> Any:
         """The state for this number of classes; ``before`` is that for fewer, with all that was learnt."""
         raise NotImplementedError
 
@@ -37,10 +37,12 @@ class ClassBooster:
 
     @classmethod
     def boosts(cls, learner: type) -> bool:
+        """Whether it boosts compiled learners of a class; a hook for authors."""
         return issubclass(learner, ClassLearner)
 
     def initial_state(self, n_learners: int, sampled: bool, seed: int) -> Any:
-        return self.state_for(2, n_learners, seed)
+        """The state before the first example; a hook for authors."""
+        return self._state_for(2, n_learners, seed)
 
     def _base_learner(self) -> Any:
         """The weak learner, ready to form a committee."""
@@ -59,7 +61,7 @@ class ClassBooster:
     def _with_classes(self, node: Any, n: int) -> Any:
         """The node for more classes: the same learners, from this row on."""
         settings = node.settings
-        return node.with_classes(n, self.state_for(n, settings.n_learners, settings.seed, node.booster))
+        return node.with_classes(n, self._state_for(n, settings.n_learners, settings.seed, node.booster))
 
     def _new_head(self, n_learners: int) -> Any:
         return temperature_head()

@@ -35,7 +35,7 @@ class Experts:
     def _experts(self) -> Ints | None:
         return self.expert_mistakes_
 
-    def new_experts(self, n_learners: int, seed: int) -> dict[str, Any]:
+    def _new_experts(self, n_learners: int, seed: int) -> dict[str, Any]:
         """The fields of the state before the first example."""
         check_one_of("expert", self.expert, EXPERTS)
         return {

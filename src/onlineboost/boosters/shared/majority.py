@@ -34,6 +34,26 @@ def phi(i: int, s: int, n_learners: int, gamma: float, coin: Delivery | float = 
     The formula after Lemma 3. It solves equation (4) with equality: Phi_N(s) is 1 if s <= 0 and 0 otherwise, and
     Phi_{i-1}(s) = (1 - b) Phi_i(s - 1) + b Phi_i(s + 1).
 
+    Parameters
+    ----------
+    i : int
+        Number of learners that have voted, from 0 to N.
+    s : int
+        Sum of y h over the learners so far: correct votes minus wrong votes.
+    n_learners : int
+        Number of weak learners N.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    coin : {"sample", "weight"} or float, default="sample"
+        Delivery of the weights, which gives the probability of heads b, or b itself.
+
+    Returns
+    -------
+    float
+        The potential, from 0 to 1.
+
+    Examples
+    --------
     >>> round(phi(0, 0, 3, 0.1), 5)  # 0.45^3 + 3 * 0.55 * 0.45^2
     0.42525
     """
@@ -48,8 +68,24 @@ def phi(i: int, s: int, n_learners: int, gamma: float, coin: Delivery | float = 
 def phi0(n_learners: int, gamma: float, coin: Delivery | float = "sample") -> float:
     """Phi_0(0): the error rate that N learners are guaranteed to reach; at most exp(-N g^2 / 2), where g = 2 b - 1.
 
-    Lemma 3 and the proof of Theorem 2. A tie counts as an error, so one learner more is worse if it makes N even:
+    Lemma 3 and the proof of Theorem 2. A tie counts as an error, so one learner more is worse if it makes N even.
 
+    Parameters
+    ----------
+    n_learners : int
+        Number of weak learners N.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    coin : {"sample", "weight"} or float, default="sample"
+        Delivery of the weights, which gives the probability of heads b, or b itself.
+
+    Returns
+    -------
+    float
+        The error rate.
+
+    Examples
+    --------
     >>> [round(phi0(N, 0.2), 4) for N in (9, 10, 11)]
     [0.2666, 0.3669, 0.2465]
     """
@@ -61,6 +97,26 @@ def weight(i: int, s: int, n_learners: int, gamma: float, coin: Delivery | float
 
     Equation (5); equal to (Phi_i(s - 1) - Phi_i(s + 1)) / 2. Here s is the sum before learner i.
 
+    Parameters
+    ----------
+    i : int
+        Number of the learner, from 1 to N.
+    s : int
+        Sum of y h over the learners before it: correct votes minus wrong votes.
+    n_learners : int
+        Number of weak learners N.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    coin : {"sample", "weight"} or float, default="sample"
+        Delivery of the weights, which gives the probability of heads b, or b itself.
+
+    Returns
+    -------
+    float
+        The weight, from 0 to 1/2.
+
+    Examples
+    --------
     >>> weight(1, 0, 3, 0.1)  # 0.55 * 0.45
     0.2475
     """
@@ -73,9 +129,25 @@ def weight(i: int, s: int, n_learners: int, gamma: float, coin: Delivery | float
 def weight_norms(n_learners: int, gamma: float, coin: Delivery | float = "sample") -> Floats:
     """The largest weight of each learner, ||w^i||_inf: over all s that i - 1 votes can lead to.
 
-    It is that of the most probable k, or of the reachable k nearest to it. Lemma 4 bounds it by
-    O(1 / sqrt(N - i)). The last learner's is 1/2, which the sum in the paper's proof of Theorem 2 leaves out.
+    It is that of the most probable k, or of the reachable k nearest to it. Lemma 4 bounds it by O(1 / sqrt(N - i)). The
+    last learner's is 1/2, which the sum in the paper's proof of Theorem 2 leaves out.
 
+    Parameters
+    ----------
+    n_learners : int
+        Number of weak learners N.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    coin : {"sample", "weight"} or float, default="sample"
+        Delivery of the weights, which gives the probability of heads b, or b itself.
+
+    Returns
+    -------
+    array of shape (n_learners,)
+        The largest weight of each learner.
+
+    Examples
+    --------
     >>> weight_norms(3, 0.1).round(5).tolist()
     [0.2475, 0.275, 0.5]
     """
@@ -101,8 +173,25 @@ def reachable(N: int) -> tuple[Ints, Ints]:
 def penalty(n_learners: int, gamma: float, coin: Delivery | float = "sample") -> float:
     """The sum of ``weight_norms``: mistakes for each unit of the learners' excess loss (Lemma 3).
 
-    Theorem 2's O(sqrt(N)): in all cases tried below 1/2 + sqrt(2 N / (pi (1 - g^2))), where g = 2 b - 1.
+    Theorem 2's O(sqrt(N)); in all cases that the tests try it is below 1/2 + sqrt(2 N / (pi (1 - g^2))), where g = 2 b
+    - 1.
 
+    Parameters
+    ----------
+    n_learners : int
+        Number of weak learners N.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1/2.
+    coin : {"sample", "weight"} or float, default="sample"
+        Delivery of the weights, which gives the probability of heads b, or b itself.
+
+    Returns
+    -------
+    float
+        The sum.
+
+    Examples
+    --------
     >>> round(penalty(101, 0.1), 3)
     7.568
     """

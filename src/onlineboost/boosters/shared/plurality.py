@@ -236,6 +236,22 @@ def mbbm_phi0(n_learners: int, n_classes: int, gamma: float) -> float:
 
     Online MBBM's first potential; a tie counts as an error. With two classes it is ``phi0`` of the coin 1/2 + gamma/2.
 
+    Parameters
+    ----------
+    n_learners : int
+        Number of weak learners N.
+    n_classes : int
+        Number of classes k.
+    gamma : float
+        Edge of the weak learners, above 0 and below 1.
+
+    Returns
+    -------
+    float
+        The error rate.
+
+    Examples
+    --------
     >>> [round(mbbm_phi0(n, 10, 0.3), 4) for n in (1, 11, 51)]
     [0.63, 0.2608, 0.0019]
     """
