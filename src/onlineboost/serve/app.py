@@ -18,7 +18,6 @@ from onlineboost.serve.state import Served
 from onlineboost.serve.tokens import Tokens, check_origin
 from onlineboost.serve.writer import Command
 
-
 log = logging.getLogger("onlineboost.serve")
 _EVERY = 1.0  # seconds
 

@@ -71,8 +71,8 @@ class Demo(threading.Thread):
                     self.labelled += 1
                 if self.stopping.wait(max(due - time.monotonic(), 0.0)):
                     return
-                id = self.client.ask(features).id
-                heapq.heappush(waiting, (time.monotonic() + random.uniform(0, self.latest), str(id), label))
+                asked = self.client.ask(features)
+                heapq.heappush(waiting, (time.monotonic() + random.uniform(0, self.latest), str(asked.id), label))
 
     def stop(self) -> None:
         self.stopping.set()
