@@ -21,7 +21,7 @@ from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel
 
 from onlineboost import OnlineBoost, load
-from onlineboost.errors import DataError, TicketError
+from onlineboost.errors import DataError, NotFittedError, TicketError
 
 PATH = Path(os.environ.get("MODEL", "app.model"))
 model = load(PATH) if PATH.exists() else OnlineBoost(random_state=0)
@@ -37,7 +37,7 @@ class Label(BaseModel):
 
 
 def save() -> None:
-    if model.fitted is not None:
+    with contextlib.suppress(NotFittedError):  # nothing was learned or asked yet
         model.save(PATH)
 
 
@@ -78,4 +78,7 @@ def label(given: Label) -> dict[str, int]:
 
 @app.get("/metrics")
 def metrics() -> dict[str, Any]:
-    return {} if model.fitted is None else model.metrics_.last._asdict()
+    try:
+        return model.metrics_.last._asdict()
+    except NotFittedError:
+        return {}

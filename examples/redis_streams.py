@@ -60,7 +60,7 @@ def main() -> None:
     server = redis.Redis.from_url(given.redis)
     for model, offset in consume(server, given.stream, given.model, every=given.every):
         if stopping:
-            if model.fitted is not None:
+            if offset != "0-0":
                 model.save(given.model, notes={"offset": offset})
             return
 

@@ -18,6 +18,7 @@ from onlineboost.data.scores import as_columns
 from onlineboost.ensembles.regressor import OnlineBoostRegressor
 from onlineboost.fitted.running import LAST
 from onlineboost.model import OnlineModel
+from onlineboost.serve.answers import fitted_of
 
 _FRESH = 256  # additions that wait to be counted
 _BINS = 10
@@ -83,9 +84,9 @@ class Watch:
         with self._lock:
             while self._fresh:
                 labels, scores = self._fresh.popleft()
-                fitted = model.fitted
-                if fitted is None or not labels:
+                if not labels:
                     continue
+                fitted = fitted_of(model)
                 before = [self._last, *labels[:-1]]
                 first = self._last is None
                 self._last = labels[-1]
