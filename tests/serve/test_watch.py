@@ -64,7 +64,7 @@ def test_calibration_of_intervals():
     model, watch = OnlineBoostRegressor(random_state=0), Watch()
     X = np.random.default_rng(0).normal(size=(400, 2))
     y = X[:, 0] + np.random.default_rng(1).normal(size=400)
-    scores = model.progressive_many(X, y)
+    scores = model._progressive_many(X, y)
     watch.add(model, y.tolist(), scores)
     found = watch.calibration(model)
     assert [one["said"] for one in found] == [0.5, 0.8, 0.9, 0.95, 0.99]

@@ -215,9 +215,10 @@ def _expire(state: State, one: Event, journal: Journal) -> None:
     for id in given.ids:
         ticket = journal.event(journal.asked(one.model, id))
         try:
-            late.tell_apart(answers.fitted_of(served.model), ticket.payload or b"", given.label[0], 1.0)
+            scores = late.tell_apart(answers.fitted_of(served.model), ticket.payload or b"", given.label[0], 1.0)
         except (TicketError, DataError):  # it does not fit the model any more: it is dropped, as it always is
             continue
+        served.watch.add(served.model, [given.label[0]], scores[None])
     served.changed = one.seq
 
 
