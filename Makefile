@@ -14,7 +14,7 @@ PIP := pip>=25.1
 # Tests with other versions: all but comparisons with other libraries, whose versions differ too.
 TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/fitted tests/cli tests/ensembles -k "not vw"
 
-.PHONY: help demo setup test check river lowest pythons wheel format reproduce bench ledger compare figures pages docs clean
+.PHONY: help demo setup test check browser river lowest pythons wheel format reproduce bench ledger compare figures pages docs clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -46,6 +46,11 @@ check: $(DEVELOP)  ## style, types, layers, docstrings
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	PYTHONPATH=scripts $(BIN)/python scripts/docstring_check.py
+
+browser: $(DEVELOP)  ## the page of the service in a real browser; make test skips it where there is none
+	@command -v chromium > /dev/null || command -v google-chrome > /dev/null || apt-get install --yes --no-install-recommends chromium || \
+		{ echo "a Chromium is needed: apt-get install chromium, as root, or another package of your system"; exit 1; }
+	$(BIN)/python -m pytest -n 0 -q tests/serve/test_page.py
 
 river: $(DEVELOP)  ## River's own checks of every estimator, on whole streams; make test has them on the first rows
 	ONLINEBOOST_TEST_RIVER=1 $(BIN)/python -m pytest -n 2 tests/interop/test_river.py

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
-import logging
+import tempfile
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import announce, say
+from onlineboost.cli.terminal import announce, flush, say
 from onlineboost.errors import ConflictError, DataError, MissingPackageError, ParameterError
 
 _NEEDED = "msgspec", "uvicorn", "httptools"
@@ -41,6 +43,17 @@ def serve(
     follow_token_file: Annotated[
         Path | None, o.plain("File with the admin token of the leader.", metavar="FILE")
     ] = None,
+    demo: Annotated[bool, o.plain("Stream of letters with late labels into this service.", "--demo")] = False,
+    alert_url: Annotated[
+        str | None, o.plain("Address to which alerts of drift, error and silence are posted.", metavar="URL")
+    ] = None,
+    alert_error: Annotated[
+        float | None, o.plain("Error of the last 1,000 examples above which there is an alert.", min=0.0)
+    ] = None,
+    alert_silence: Annotated[
+        str | None, o.plain("Time without a learned example after which there is an alert.", metavar="TIME")
+    ] = None,
+    log_format: Annotated[str, o.plain("Form of the log: text, or json (a line each).", metavar="FORM")] = "text",
     wait: Annotated[str, o.labels("Time that a ticket waits for its label: 90s, 15m, 12h, 7d.", metavar="TIME")] = "7d",
     missing: Annotated[
         str, o.labels("Label of expired tickets, as JSON, such as 0 or '\"no\"'; drop: none.", metavar="LABEL")
@@ -64,6 +77,8 @@ def serve(
 
     Examples:
 
+      onlineboost serve --demo
+
       onlineboost serve --dir state
 
       onlineboost serve clicks.model --dir state --port 8080 --wait 12h --missing 0
@@ -73,9 +88,12 @@ def serve(
     for package in _NEEDED:
         if importlib.util.find_spec(package) is None:
             raise MissingPackageError("onlineboost serve", package, "'onlineboost[serve]'")
-    if dir is None:
+    if dir is None and not demo:
         raise ParameterError("--dir", None, "a folder for models and journal, such as --dir state")
-    from onlineboost.serve import server
+    if demo and (token_file is not None or follow is not None):
+        raise ConflictError("--demo is a service of its own: leave out --token-file and --follow.")
+    from onlineboost.serve import logs, server
+    from onlineboost.serve.alerts import Alerts, Rules, Webhook
     from onlineboost.serve.app import App
     from onlineboost.serve.errors import ServeError, StateError
     from onlineboost.serve.limits import Limits, Settings, seconds
@@ -98,19 +116,50 @@ def serve(
     )
     hosts = {*LOOPBACK, *(name.lower() for name in allow_host or ())} if tokens is None else None
     warnings.simplefilter("ignore")  # each text would be remembered, in a process that runs for months
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    if log_format not in logs.FORMATS:
+        raise ParameterError("--log-format", log_format, " or ".join(logs.FORMATS))
+    if alert_url is not None and not alert_url.startswith(("http://", "https://")):
+        raise ParameterError("--alert-url", alert_url, "an address such as https://HOST/PATH")
+    silence = seconds("--alert-silence", alert_silence) if alert_silence is not None else None
+    hook = Webhook(alert_url) if alert_url is not None else None
+    alerts = Alerts(Rules(alert_error, silence), hook)
+    logs.begin(log_format)
     try:
         token = follow_token_file.read_text().strip() if follow_token_file is not None else None
-        with Service(dir, settings, limits, follow, token) as service:
+        with _folder(dir) as folder, Service(folder, settings, limits, follow, token) as service:
             for path in models or ():
                 if service.leading and not service.add_file(path.stem, path):
-                    announce(f"model {path.stem}: goes on from {dir}, not from {path}; PUT replaces it")
-            app = App(service, tokens, hosts)
-            server.run(app, host, port, lambda address: say(f"serving {dir}: {address}"))
+                    announce(f"model {path.stem}: goes on from {folder}, not from {path}; PUT replaces it")
+            app = App(service, tokens, hosts, alerts)
+            with contextlib.ExitStack() as ends:
+                server.run(app, host, port, lambda address: _started(address, folder, demo, ends))
     except StateError as problem:
         raise DataError(str(problem)) from None
     except ServeError as problem:
         raise DataError(f"{problem.message}: {problem.next}") from None
+
+
+@contextlib.contextmanager
+def _folder(dir: Path | None) -> Iterator[Path]:
+    """The folder of the state; that of a demonstration is gone afterwards."""
+    if dir is not None:
+        yield dir
+        return
+    with tempfile.TemporaryDirectory(prefix="onlineboost-") as folder:
+        yield Path(folder)
+
+
+def _started(address: str, folder: Path, demo: bool, ends: contextlib.ExitStack) -> None:
+    say(f"serving {folder}: {address}")
+    if demo:
+        from onlineboost.serve.demo import Demo
+
+        say("pictures of letters, A-M against N-Z; labels come within 10 s; the question changes every 20,000.")
+        say(f"Open {address}/ in a browser; Ctrl-C ends it.")
+        stream = Demo(address)
+        stream.start()
+        ends.callback(stream.stop)
+    flush()
 
 
 def _missing(text: str) -> tuple[object] | None:

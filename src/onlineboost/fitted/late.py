@@ -157,8 +157,11 @@ def read_apart(fitted: Fitted, data: bytes) -> Asked:
     return parsed(data, _root(fitted), fitted.max_row_features)
 
 
-def tell_apart(fitted: Fitted, data: bytes, label: Any, weight: float) -> None:
-    """Learn what ``ask_apart`` has answered, now that its label is known; nothing is learnt after an error."""
+def tell_apart(fitted: Fitted, data: bytes, label: Any, weight: float) -> Floats:
+    """Learn what ``ask_apart`` has answered, now that its label is known; nothing is learnt after an error.
+
+    Returns the scores that were answered.
+    """
     with fitted.lock.turn():
         asked = read_apart(fitted, data)
         target = fitted.target.with_label(label)
@@ -166,8 +169,10 @@ def tell_apart(fitted: Fitted, data: bytes, label: Any, weight: float) -> None:
         fitted.check_target(target)
         with fitted.lock.writing, schedule.uninterrupted():
             fitted.target = target
+            scores = asked.answers.scores[0, : fitted.root.width].copy()
             _learn(fitted, [asked], [y], weight)
         fitted.warn()
+        return scores
 
 
 _NOBODY = bytes(8)  # in the place of the model that keeps the ticket

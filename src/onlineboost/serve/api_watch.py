@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 
 import msgspec
 
-from onlineboost.serve import openapi, prometheus, stream
+from onlineboost.serve import openapi, page, prometheus, stream
 from onlineboost.serve.app import App
 from onlineboost.serve.errors import ServeError
-from onlineboost.serve.http import Request, Response, Route
+from onlineboost.serve.http import Request, Response, Route, to_thread
 
 
 def live(app: App, request: Request) -> Response:
@@ -56,31 +55,23 @@ def _document() -> bytes:
     return msgspec.json.encode(openapi.document(all_routes()))
 
 
-def page(app: App, request: Request) -> Response:
-    return Response(body=_file("page.html"), type="text/html; charset=utf-8", headers=_PAGE)
+def the_page(app: App, request: Request) -> Response:
+    body, headers = page.made()
+    return Response(body=body, type="text/html; charset=utf-8", headers=headers)
 
 
-def script(app: App, request: Request) -> Response:
-    return Response(body=_file("page.js"), type="text/javascript; charset=utf-8", headers=_PAGE)
+async def insight(app: App, request: Request) -> Response:
+    served = app.state.served(request.names[0])
+    return Response(await to_thread(app.insights.of, served))
 
 
-@functools.cache
-def _file(name: str) -> bytes:
-    return (Path(__file__).parent / name).read_bytes()
-
-
-_PAGE = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "referrer-policy": "no-referrer",
-}
 ROUTES = [
     Route("GET", "/healthz", live, "open", "Whether the process works"),
     Route("GET", "/readyz", ready, "open", "Whether requests are answered and written"),
-    Route("GET", "/", page, "open", "The page"),
-    Route("GET", "/page.js", script, "open", "The script of the page"),
+    Route("GET", "/", the_page, "open", "The page"),
     Route("GET", "/openapi.json", openapi_document, "open", "This document"),
     Route("GET", "/metrics", prometheus_text, "read", "Metrics for Prometheus"),
+    Route("GET", "/v1/models/{model}/insight", insight, "read", "Members, strongest features, calibration, history"),
     Route("GET", "/v1/events", events, "read", "Metrics and examples as server-sent events"),
     Route("GET", "/v1/status", status, "read", "Role, epoch, position, problems"),
 ]

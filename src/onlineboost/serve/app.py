@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from typing import Any
 
 from onlineboost import __version__
 from onlineboost.serve import answers, http
+from onlineboost.serve.alerts import Alerts
 from onlineboost.serve.http import Request, Response, Routes, Timing
+from onlineboost.serve.insight import Insights
 from onlineboost.serve.samples import Samples
 from onlineboost.serve.service import Service
 from onlineboost.serve.state import Served
 from onlineboost.serve.tokens import Tokens, check_origin
 from onlineboost.serve.writer import Command
 
+log = logging.getLogger("onlineboost.serve")
+_EVERY = 1.0  # seconds
+
 
 class App:
     """Answers requests to a service. ``hosts`` are the names that it has; None: any."""
 
-    def __init__(self, service: Service, tokens: Tokens | None = None, hosts: set[str] | None = None) -> None:
+    def __init__(
+        self,
+        service: Service,
+        tokens: Tokens | None = None,
+        hosts: set[str] | None = None,
+        alerts: Alerts | None = None,
+    ) -> None:
         from onlineboost.serve.routes import all_routes
 
         self.service, self.tokens, self.hosts = service, tokens, hosts
@@ -31,6 +43,7 @@ class App:
         self.one_rebuild = asyncio.Semaphore(1)
         self.streams = 0
         self.samples = Samples()
+        self.insights, self.alerts = Insights(), alerts or Alerts()
         service.listeners.append(self.samples.hear)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news: asyncio.Event | None = None
@@ -64,13 +77,41 @@ class App:
             await self._answer(scope, receive, send)
 
     async def _live(self, receive: Any, send: Any) -> None:
+        watching: asyncio.Task[None] | None = None
         while True:
             message = await receive()
+            if message["type"] == "lifespan.startup":
+                watching = asyncio.create_task(self._watch())
             if message["type"] == "lifespan.shutdown":
                 self.stopping.set()
+                if watching is not None:
+                    await watching
             await send({"type": f"{message['type']}.complete"})
             if message["type"] == "lifespan.shutdown":
                 return
+
+    async def _watch(self) -> None:
+        """Look at all models each second."""
+        while not self.stopping.is_set():
+            try:
+                await asyncio.to_thread(self._look)
+            except Exception:
+                log.exception("the models cannot be watched now")
+            await self.pause(_EVERY)
+
+    def _look(self) -> None:
+        found = self.overview()["models"]
+        for metrics in found:
+            served = self.state.models.get(metrics["model"])
+            if served is not None:
+                self.insights.note(served, metrics)
+        self.alerts.look(found, time.monotonic())
+
+    async def pause(self, seconds: float) -> None:
+        """Wait until the service stops, or so many seconds have passed."""
+        stopping = asyncio.ensure_future(self.stopping.wait())
+        await asyncio.wait([stopping], timeout=seconds)
+        stopping.cancel()
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         began, name, status = time.perf_counter(), "none", 500
@@ -152,12 +193,19 @@ class App:
             {
                 "model": name,
                 **answers.metrics(served.model),
+                "no_change": served.watch.no_change(served.model),
                 "waiting": waiting.get(name, 0),
                 "requests": {**served.counts},
             }
             for name, served in sorted(self.state.models.items())
         ]
-        return {"status": self.status(), "models": models, "latency": self.latency(), "time": time.time()}
+        return {
+            "status": self.status(),
+            "models": models,
+            "latency": self.latency(),
+            "alerts": [*self.alerts.recent],
+            "time": time.time(),
+        }
 
     def latency(self) -> dict[str, dict[str, float | None]]:
         """Quantiles of seconds of answers, by route."""
@@ -180,6 +228,7 @@ class App:
         return {
             "model": served.name,
             **answers.metrics(served.model),
+            "no_change": served.watch.no_change(served.model),
             "waiting": waiting,
             "oldest_waiting": oldest,
             "requests": dict(served.counts),

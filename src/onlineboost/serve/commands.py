@@ -8,6 +8,7 @@ import numpy as np
 
 from onlineboost.errors import DataError
 from onlineboost.fitted import late
+from onlineboost.fitted.asked import Asked
 from onlineboost.serve import answers, events
 from onlineboost.serve.errors import ServeError
 from onlineboost.serve.events import Example, Labelled
@@ -111,6 +112,7 @@ class Label(Command):
         super().__init__()
         self.model, self.labels, self.several = model, labels, several
         self.found: list[dict[str, Any]] = []
+        self.last: tuple[Served, str, Any, Asked] | None = None
 
     def prepare(self, writer: Writer, now: float) -> None:
         served = writer.state.served(self.model)
@@ -132,9 +134,10 @@ class Label(Command):
         check_label(served, given.label, given.weight)
         ticket = writer.journal.event(row.asked if row is not None else 0)
         try:
-            late.read_apart(answers.fitted_of(served.model), ticket.payload or b"")
+            asked = late.read_apart(answers.fitted_of(served.model), ticket.payload or b"")
         except ValueError as problem:
             raise ServeError(410, f"{id!r}: {problem}", "ask again: POST predict with a ticket") from None
+        self.last = served, id, given.label, asked
         seq = self.write(writer, "label", self.model, id, payload, now).seq
         return {"id": id, "status": 200, "learnt": True, "seq": seq}
 
@@ -142,6 +145,16 @@ class Label(Command):
         super().finish(writer)
         _count(writer.state.served(self.model), "labelled", len(self.events))
         return self.found if self.several else self.found[0]
+
+    def sample(self) -> dict[str, Any] | None:
+        if self.last is None:
+            return None
+        served, id, label, asked = self.last
+        fitted = answers.fitted_of(served.model)
+        pairs = zip(asked.row.indices.tolist(), asked.row.values.tolist(), strict=True)
+        features = {fitted.columns.names.get(k, str(k)): answers.finite(value) for k, value in pairs}
+        found = answers.answer(served.model, fitted, asked.answers.scores[0, : fitted.root.width].copy())
+        return {"model": self.model, "features": features, "label": label, "id": id, **found}
 
 
 class Expire(Command):

@@ -71,6 +71,9 @@ def _models(out: _Text, app: App) -> None:
                 help = f"Mean {loss.replace('_', ' ')} before learning, of all examples or the last 1,000."
                 for part in ("all", "last"):
                     out.put(loss, "gauge", help, found[part][loss], model=name, window=part)
+        no_change = served.watch.no_change(served.model)
+        help = "Error of repeating the last label, of the last 1,000; of regression, mean absolute error."
+        out.put("no_change_error", "gauge", help, no_change, model=name)
         for kind, count in sorted(served.counts.items()):
             help = "Examples of this process, by what was done."
             out.put("examples", "counter", help, count, "_total", model=name, done=kind)

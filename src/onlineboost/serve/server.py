@@ -70,6 +70,7 @@ def run(app: App, host: str, port: int, started: Callable[[str], None] | None = 
     """Answer requests until SIGTERM or SIGINT; then finish what waits and take a snapshot."""
     sys.setswitchinterval(0.0005)  # the writer takes turns with the event loop at each statement of SQLite
     server = new_server(app, host, port, started)
-    server.run()
+    with contextlib.suppress(SystemExit):  # uvicorn's end if the port cannot be used
+        server.run()
     if not server.started:
         raise OSError(f"port {port} of {host} cannot be used: another program may have it; take another with --port")

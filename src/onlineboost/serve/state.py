@@ -25,6 +25,7 @@ from onlineboost.serve import answers, events
 from onlineboost.serve.errors import ServeError, StateError
 from onlineboost.serve.events import Event, Example
 from onlineboost.serve.journal import Journal
+from onlineboost.serve.watch import Watch
 
 log = logging.getLogger("onlineboost.serve")
 _spec = events.decoder(events.Spec)
@@ -44,6 +45,7 @@ class Served:
     since: int  # number of the event that made it, put it or restored it
     changed: int  # number of the last event that changed it
     counts: dict[str, int] = field(default_factory=dict)  # of this process, for metrics
+    watch: Watch = field(default_factory=Watch)
 
 
 class State:
@@ -132,6 +134,9 @@ def warm(model: OnlineModel) -> None:
         data, _ = late.ask_apart(fitted, {})
         late.tell_apart(fitted, data, label, 1.0)
         answers.predict_one(model, {})
+    if fitted.root.compiled:  # whoever explains keeps writers out: they must not wait for a compiler
+        answers.explain_one(model, {}, 1)
+        model.importances()
 
 
 # ---- events
@@ -163,7 +168,8 @@ def _remove(state: State, one: Event, journal: Journal) -> None:
 def _label(state: State, one: Event, journal: Journal) -> None:
     served, given = state.served(one.model), _labelled(one.payload)
     ticket = journal.event(journal.asked(one.model, one.id))
-    late.tell_apart(answers.fitted_of(served.model), ticket.payload or b"", given.label, given.weight)
+    scores = late.tell_apart(answers.fitted_of(served.model), ticket.payload or b"", given.label, given.weight)
+    served.watch.add(served.model, [given.label], scores[None])
     served.changed = one.seq
 
 
@@ -172,6 +178,8 @@ def _learn(state: State, one: Event, journal: Journal) -> Any:
     fitted = answers.fitted_of(served.model)
     with fitted.lock.turn():
         scores = fitted.learn_one(given.features, given.label, given.weight)
+    if scores is not None:
+        served.watch.add(served.model, [given.label], scores[None])
     served.changed = one.seq
     return scores
 
@@ -182,7 +190,10 @@ def _rows(state: State, one: Event, journal: Journal) -> Any:
     weights = [row.weight for row in given] if any(row.weight != 1.0 for row in given) else None
     if weights is not None and answers.fitted_of(served.model).columns.schema is not None:
         raise DataError("this model reads rows by the columns of its training: send weights one example at a time")
-    return served.model._progressive_many([row.features for row in given], [row.label for row in given], weights)
+    labels = [row.label for row in given]
+    scores = served.model._progressive_many([row.features for row in given], labels, weights)
+    served.watch.add(served.model, labels, scores)
+    return scores
 
 
 def _table(state: State, one: Event, journal: Journal) -> Any:
@@ -192,7 +203,9 @@ def _table(state: State, one: Event, journal: Journal) -> Any:
     table = pa.ipc.open_stream(one.payload).read_all()
     labels = np.array(table.column(table.num_columns - 1).to_pylist(), object)
     served.changed = one.seq
-    return served.model._progressive_many(table.remove_column(table.num_columns - 1), labels)
+    scores = served.model._progressive_many(table.remove_column(table.num_columns - 1), labels)
+    served.watch.add(served.model, labels.tolist(), scores)
+    return scores
 
 
 def _expire(state: State, one: Event, journal: Journal) -> None:
@@ -202,9 +215,10 @@ def _expire(state: State, one: Event, journal: Journal) -> None:
     for id in given.ids:
         ticket = journal.event(journal.asked(one.model, id))
         try:
-            late.tell_apart(answers.fitted_of(served.model), ticket.payload or b"", given.label[0], 1.0)
+            scores = late.tell_apart(answers.fitted_of(served.model), ticket.payload or b"", given.label[0], 1.0)
         except (TicketError, DataError):  # it does not fit the model any more: it is dropped, as it always is
             continue
+        served.watch.add(served.model, [given.label[0]], scores[None])
     served.changed = one.seq
 
 

@@ -37,9 +37,7 @@ async def events(app: App, kinds: tuple[str, ...] = ("metrics", "example")) -> A
             for one in fresh[-_SAMPLES:] if "example" in kinds else ():
                 yield message("example", one)
             seen = app.samples.total
-            stopping = asyncio.ensure_future(app.stopping.wait())
-            await asyncio.wait([stopping], timeout=_EVERY)
-            stopping.cancel()
+            await app.pause(_EVERY)
     finally:
         app.streams -= 1
 
@@ -48,6 +46,4 @@ async def metrics_alone(app: App, read: Callable[[], Any]) -> AsyncIterator[byte
     """The values of ``read`` each second, without names of events."""
     while not app.stopping.is_set():
         yield b"data: " + msgspec.json.encode(await asyncio.to_thread(read)) + b"\n\n"
-        stopping = asyncio.ensure_future(app.stopping.wait())
-        await asyncio.wait([stopping], timeout=_EVERY)
-        stopping.cancel()
+        await app.pause(_EVERY)

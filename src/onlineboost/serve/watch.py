@@ -1,0 +1,119 @@
+"""How good the answers to the last examples were, beside the error that a model counts itself.
+
+None of it is part of a model: after a restart it begins with the examples that are replayed.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from onlineboost.data.batch import Floats
+from onlineboost.data.classes import Classes
+from onlineboost.data.scores import as_columns
+from onlineboost.ensembles.regressor import OnlineBoostRegressor
+from onlineboost.fitted.running import LAST
+from onlineboost.model import OnlineModel
+from onlineboost.serve.answers import fitted_of
+
+_FRESH = 256  # additions that wait to be counted
+_BINS = 10
+_COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)
+
+
+class Watch:
+    """The last 1,000 examples: the error of no change, which repeats the last label, and the calibration.
+
+    The writer adds examples at little cost; they are counted together, later.
+
+    >>> from onlineboost import Perceptron
+    >>> watch, model = Watch(), Perceptron().fit([[1.0], [2.0]], ["no", "yes"])
+    >>> for label in ("yes", "no", "no", "yes", "yes"):
+    ...     watch.add(model, [label], np.array([[0.5]]))
+    >>> watch.no_change(model)
+    0.5
+    """
+
+    def __init__(self) -> None:
+        self._fresh: deque[tuple[list[Any], Floats]] = deque()
+        self._lock = threading.Lock()
+        self._last: Any = None  # label
+        self._repeated: deque[float] = deque(maxlen=LAST)
+        self._said: deque[float] = deque(maxlen=LAST)  # probability of the label that was predicted
+        self._right: deque[bool] = deque(maxlen=LAST)
+        self._within: deque[Any] = deque(maxlen=LAST)  # of regression: whether each interval held the target
+
+    def add(self, model: OnlineModel, labels: list[Any], scores: Floats) -> None:
+        """Examples, and the scores that they had before they were learnt, [rows, width]."""
+        self._fresh.append((labels[-LAST:], scores[-LAST:]))
+        if len(self._fresh) >= _FRESH:
+            self._count(model)
+
+    def no_change(self, model: OnlineModel) -> float | None:
+        """The error of repeating the last label; of regression, the mean absolute error."""
+        self._count(model)
+        with self._lock:
+            return math.fsum(self._repeated) / len(self._repeated) if self._repeated else None
+
+    def calibration(self, model: OnlineModel) -> list[dict[str, float | int]]:
+        """Groups of examples of about the same probability, and how many of them were predicted rightly.
+
+        Of regression with intervals: the share of targets within each.
+        """
+        self._count(model)
+        with self._lock:
+            said, right, within = np.array(self._said), np.array(self._right, float), np.array([*self._within])
+        if within.size:
+            shares = within.mean(axis=0).tolist()
+            return [
+                {"said": said, "seen": share, "rows": len(within)}
+                for said, share in zip(_COVERAGES, shares, strict=True)
+            ]
+        bins = np.minimum((said * _BINS).astype(int), _BINS - 1)
+        return [
+            {"said": float(said[mine].mean()), "seen": float(right[mine].mean()), "rows": int(mine.sum())}
+            for mine in (bins == place for place in range(_BINS))
+            if mine.any()
+        ]
+
+    def _count(self, model: OnlineModel) -> None:
+        with self._lock:
+            while self._fresh:
+                labels, scores = self._fresh.popleft()
+                if not labels:
+                    continue
+                fitted = fitted_of(model)
+                before = [self._last, *labels[:-1]]
+                first = self._last is None
+                self._last = labels[-1]
+                if fitted.of_numbers:
+                    found = [
+                        abs(float(y) - float(x if x is not None else y)) for x, y in zip(before, labels, strict=True)
+                    ]
+                    if isinstance(model, OnlineBoostRegressor):
+                        self._within.extend(_within(model, scores, np.array(labels, float)))
+                else:
+                    found = [float(x != y) for x, y in zip(before, labels, strict=True)]
+                    self._count_classes(fitted, labels, as_columns(scores))
+                self._repeated.extend(found[first:])
+
+    def _count_classes(self, fitted: Any, labels: list[Any], scores: Floats) -> None:
+        chances = fitted.probabilities(scores)
+        chances = chances.reshape(len(labels), -1)
+        if chances.shape[1] == 1:  # of the positive label
+            chances = np.concatenate([chances, 1 - chances], axis=1)
+        chances = chances.max(axis=1)
+        wrong = Classes.mistakes(scores, fitted.target.encode(labels))
+        known = np.isfinite(chances)
+        self._said.extend(chances[known].tolist())
+        self._right.extend((~wrong[known]).tolist())
+
+
+def _within(model: OnlineBoostRegressor, scores: Floats, y: Floats) -> list[list[bool]]:
+    bounds = [model.bounds(scores, coverage) for coverage in _COVERAGES]
+    held = np.stack([(low <= y) & (y <= high) for low, high in bounds], axis=1)
+    return held.tolist()  # type: ignore[no-any-return]
