@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,7 @@ class Snapshots:
         self.last_seq = self.last_time = 0.0
         self.running = False
         self.arriving: set[str] = set()  # digests of files whose events are not written yet
+        self.unnoted: list[Callable[[], None]] = []  # what notes checkpoints that the journal could not take
         self.digests: dict[int, dict[str, str]] = {}  # of the last snapshots, by their numbers
         self.expected: dict[int, dict[str, str]] = {}  # of the leader's
         self.differs: str | None = None  # how this follower's bits are not those of its leader
@@ -78,7 +82,12 @@ class Snapshots:
         entries = {name: (served.since, served.changed) for name, served in models.items()}
 
         def done(digests: dict[str, str]) -> None:
-            self.writer.submit(_Done(self, mark, entries, digests, leading))
+            def noted(future: Future[Any]) -> None:
+                self.saver.release(digests)
+                if future.exception() is not None:
+                    self.running = False  # the next tick begins another
+
+            self.writer.submit(_Done(self, mark, entries, digests, leading)).add_done_callback(noted)
 
         self.saver.save(admin.copies(self.writer, self.last), done)
 
@@ -93,8 +102,14 @@ class Snapshots:
         digests: list[str] = []
 
         def done(found: dict[str, str]) -> None:
-            digests.append(found[one.model])
-            self.writer.submit(admin.Call(write))
+            def noted(future: Future[Any]) -> None:
+                if future.exception() is not None:
+                    self.unnoted.append(functools.partial(done, found))
+                else:
+                    self.saver.release(found)
+
+            digests[:] = [found[one.model]]
+            self.writer.submit(admin.Call(write)).add_done_callback(noted)
 
         self.saver.save({one.model: model}, done)
 
@@ -116,9 +131,15 @@ class Snapshots:
                 self.differs = f"after event {seq} the bits of {wrong} are not those of the leader"
                 log.error("%s", self.differs)
 
+    def note_again(self) -> None:
+        """Try to note checkpoints whose files are there."""
+        waiting, self.unnoted = self.unnoted, []
+        for one in waiting:
+            one()
+
     def collect(self) -> None:
         """Delete files that no snapshot, checkpoint or event needs."""
-        used = used_files(self.writer.journal) | self.arriving
+        used = used_files(self.writer.journal) | self.arriving | {*self.saver.fresh}
         for path in self.saver.folder.glob("*.model"):
             if path.stem not in used:
                 path.unlink(missing_ok=True)
