@@ -21,6 +21,7 @@ from onlineboost.errors import DataError, TicketError
 from onlineboost.fitted import late
 from onlineboost.model import OnlineModel, kind_of_model, load
 from onlineboost.parameters import Parameters, build
+from onlineboost.readers.memory import table_of_lines
 from onlineboost.serve import answers, events
 from onlineboost.serve.errors import ServeError, StateError
 from onlineboost.serve.events import Event, Example
@@ -30,6 +31,7 @@ log = logging.getLogger("onlineboost.serve")
 _spec = events.decoder(events.Spec)
 _example = events.decoder(Example)
 _examples = events.decoder(list[Example])
+_raw_examples = events.decoder(list[events.RawExample])
 _labelled = events.decoder(events.Labelled)
 _expired = events.decoder(events.Expired)
 _named = events.decoder(events.Named)
@@ -177,12 +179,16 @@ def _learn(state: State, one: Event, journal: Journal) -> Any:
 
 
 def _rows(state: State, one: Event, journal: Journal) -> Any:
-    served, given = state.served(one.model), _examples(one.payload)
+    served, given = state.served(one.model), _raw_examples(one.payload)
     served.changed = one.seq
     weights = [row.weight for row in given] if any(row.weight != 1.0 for row in given) else None
-    if weights is not None and answers.fitted_of(served.model).columns.schema is not None:
+    labels, columns = [row.label for row in given], answers.fitted_of(served.model).columns
+    if columns.schema is None:  # the features are JSON lines as they are
+        lines = b"".join([bytes(row.features) + b"\n" for row in given])
+        return served.model._progressive_many(table_of_lines(lines, columns, learning=True), labels, weights)
+    if weights is not None:
         raise DataError("this model reads rows by the columns of its training: send weights one example at a time")
-    return served.model._progressive_many([row.features for row in given], [row.label for row in given], weights)
+    return served.model._progressive_many([row.features for row in _examples(one.payload)], labels)
 
 
 def _table(state: State, one: Event, journal: Journal) -> Any:
