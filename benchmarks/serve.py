@@ -1,4 +1,4 @@
-"""Load on ``onlineboost serve``, beside a Flask app around a pickled model of River: requests in a second, and latencies.
+"""Load on ``onlineboost serve``, beside a Flask app around a pickled model of River: requests a second, latencies.
 
 The server has one core and the client, wrk, the other; both servers take turns. Time of the server's processor is
 measured, too: other work on the machine hardly affects it.
@@ -53,7 +53,9 @@ class Case(NamedTuple):
 CASES = {
     "predict": Case("predict, 21 trees, 10 features", "disk", "trees", "predict", "asked"),
     "learn": Case("learn, the same", "disk", "trees", "learn", "labelled"),
-    "learn in memory": Case("learn, with the folder in memory: no disk to wait for", "memory", "trees", "learn", "labelled"),
+    "learn in memory": Case(
+        "learn, with the folder in memory: no disk to wait for", "memory", "trees", "learn", "labelled"
+    ),
     "predict words": Case("predict, `OnlineBoost()`, 8 numbers and 2 words", "disk", "words", "predict", "asked words"),
     "learn words": Case("learn, the same", "disk", "words", "learn", "labelled words"),
     "predict many": Case("predict, JSON of 1,000 rows", "disk", "trees", "predict", "asked many", BODY, JSON, 4),
@@ -62,7 +64,9 @@ CASES = {
     "learn arrow": Case("learn, Arrow of 1,000 rows", "disk", "trees", "learn", "labelled arrow", BODY, ARROW, 4),
     "flask predict": Case("Flask and a pickle, 21 Hoeffding trees: predict", FLASK, "trees", "predict", "asked"),
     "flask learn": Case("the same: learn", FLASK, "trees", "learn", "labelled"),
-    "flask linear predict": Case("Flask and a pickle, logistic regression: predict", FLASK, "linear", "predict", "asked"),
+    "flask linear predict": Case(
+        "Flask and a pickle, logistic regression: predict", FLASK, "linear", "predict", "asked"
+    ),
     "flask linear learn": Case("the same: learn", FLASK, "linear", "learn", "labelled"),
 }
 
@@ -234,7 +238,9 @@ def measure(rounds: int, seconds: float, only: list[str]) -> dict[str, Any]:
                     one = load(CASES[case], servers[CASES[case].server], folder, seconds if k else 1)
                     if k:  # the first round warms up
                         runs[case].append(one)
-                        print(f"{k} of {rounds}, {case}: {({key: round(v, 2) for key, v in one.items()})}", flush=True)
+                        print(
+                            f"{k} of {rounds}, {case}: { ({key: round(v, 2) for key, v in one.items()}) }", flush=True
+                        )
         finally:
             for one in servers.values():
                 one.stop()

@@ -1,24 +1,32 @@
 """``onlineboost serve`` as forks of one process that has loaded all code, so that it starts within a moment.
 
-A line of standard input is a JSON list: a file for what the command prints, and its arguments. The number of the process comes back.
+A line of standard input is a JSON list: a file for what the command prints, and its arguments. The number of the
+process comes back.
 """
 
 from __future__ import annotations
 
 import contextlib
 import faulthandler
+import http.client
 import json
 import os
+import random
 import signal
+import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 from onlineboost import OnlineBBM, Perceptron
 from onlineboost.cli.app import main as onlineboost
+from onlineboost.serve import ServiceError
 
+LIMIT = 120.0  # seconds; an answer that takes longer hangs
 MODELS = {"one": Perceptron(), "trees": OnlineBBM(n_estimators=5, random_state=1)}
 
 
@@ -66,6 +74,41 @@ class Forge:
 
     def __exit__(self, *_: Any) -> None:
         self.close()
+
+
+def send(method: str, address: str, value: Any = None) -> Any:
+    """The answer as JSON, or its bytes; a ``ServiceError`` for others than 2xx."""
+    body = None if value is None else json.dumps(value).encode()
+    request = urllib.request.Request(address, body, {"content-type": "application/json"}, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=LIMIT) as answer:
+            found = answer.read()
+            return json.loads(found) if answer.headers["content-type"] == "application/json" else found
+    except urllib.error.HTTPError as problem:
+        with problem:
+            raise ServiceError(problem.status or 0, problem.read().decode()) from None
+
+
+def put(address: str, name: str, model: Any) -> None:
+    """Make a model."""
+    send("PUT", f"{address}/v1/models/{name}", {"model": model.describe()})
+
+
+def is_up(address: str) -> bool:
+    try:
+        send("GET", address + "/healthz")
+    except (OSError, http.client.HTTPException):
+        return False
+    return True
+
+
+def free_port() -> int:
+    """A port that no connection of a client takes while its service is down."""
+    while True:
+        port = random.randrange(12_000, 32_000)
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 def is_alive(number: int) -> bool:

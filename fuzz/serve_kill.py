@@ -2,20 +2,17 @@
 
     python fuzz/serve_kill.py [--kills 300] [--seed 0] [--clients 4]
 
-At the end each acknowledged example is in the journal once with its content, and nothing else is there; the model files of
-the leader, of the follower, and of the library that learns these events without a break are the same bytes.
+At the end each acknowledged example is in the journal once with its content, and nothing else is there; the model files
+of the leader, of the follower, and of the library that learns these events without a break are the same bytes.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import random
 import signal
-import socket
 import tempfile
 import time
-import urllib.request
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -23,10 +20,9 @@ from typing import Any
 import msgspec
 from endurance import note
 from serve_clients import Worker, finish
-from serve_forks import MODELS, Forge
+from serve_forks import MODELS, Forge, free_port, is_up, put, send
 
 from onlineboost.fitted import late
-from onlineboost.serve import Client
 from onlineboost.serve.journal import Journal
 
 LIMIT = 60.0  # seconds; a start or a follower that takes longer hangs
@@ -44,7 +40,7 @@ class Trial:
         self.longest = 0.0  # seconds until a service answers again
         self._wait_for(self.leader)
         for name, model in MODELS.items():
-            Client(self.leader, name)._json("PUT", f"/v1/models/{name}", {"model": model.describe()})
+            put(self.leader, name, model)
         for one in self.workers:
             one.start()
 
@@ -54,7 +50,7 @@ class Trial:
 
     def _wait_for(self, address: str) -> None:
         began = time.monotonic()
-        while status(address + "/healthz") != 200:
+        while not is_up(address):
             assert time.monotonic() - began < LIMIT, f"{address} does not start"
             time.sleep(0.005)
         self.longest = max(self.longest, time.monotonic() - began)
@@ -87,8 +83,8 @@ class Trial:
         for one in self.workers:
             self.counts.update(one.counts)
         self._wait_for(self.follower)
-        found = get(self.leader + "/v1/digest")
-        theirs = get(self.follower + f"/v1/digest?at={found['seq']}&wait={LIMIT:.0f}")
+        found = send("GET", self.leader + "/v1/digest")
+        theirs = send("GET", self.follower + f"/v1/digest?at={found['seq']}&wait={LIMIT:.0f}")
         assert theirs["models"] == found["models"], "the digests of leader and follower differ"
         files = {name: self._file(name) for name in MODELS}
         for number in self.numbers[::-1]:
@@ -106,9 +102,9 @@ class Trial:
         return f"{found['seq']:,} events"
 
     def _file(self, name: str) -> bytes:
-        one, other = (fetch(f"{address}/v1/models/{name}/file") for address in (self.leader, self.follower))
+        one, other = (send("GET", f"{address}/v1/models/{name}/file") for address in (self.leader, self.follower))
         assert one == other, f"{name}: the file of the follower differs"
-        return one
+        return bytes(one)
 
 
 def check_events(journal: Journal, told: dict[tuple[str, str, str], Any]) -> None:
@@ -149,32 +145,6 @@ def learn_again(journal: Journal) -> dict[str, Any]:
             else:
                 found[name].learn_many([row["features"] for row in given], [row["label"] for row in given])
     return found
-
-
-def free_port() -> int:
-    """A port that no connection of a client takes while its service is down."""
-    while True:
-        port = random.randrange(12_000, 32_000)
-        with socket.socket() as one, contextlib.suppress(OSError):
-            one.bind(("127.0.0.1", port))
-            return port
-
-
-def fetch(address: str) -> bytes:
-    with urllib.request.urlopen(address, timeout=2 * LIMIT) as answer:
-        return answer.read()  # type: ignore[no-any-return]
-
-
-def get(address: str) -> Any:
-    return msgspec.json.decode(fetch(address))
-
-
-def status(address: str) -> int:
-    try:
-        with urllib.request.urlopen(address, timeout=LIMIT) as answer:
-            return int(answer.status)
-    except OSError:
-        return 0
 
 
 def main() -> None:

@@ -2,8 +2,9 @@
 
     python fuzz/serve_soak.py [--minutes 60] [--wait 20] [--rate 200]
 
-Half of the requests ask for tickets, of which one in ten is labelled; the others predict, learn one or many examples, explain, look at metrics,
-and take and restore checkpoints. Memory is that of the process; the journal is the file with its log.
+Half of the requests ask for tickets, of which one in ten is labelled; the others predict, learn one or many examples,
+explain, look at metrics, and take and restore checkpoints. Memory is that of the process; the journal is the file with
+its log.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ from pathlib import Path
 
 from endurance import note
 from serve_clients import example
-from serve_forks import MODELS, Forge
-from serve_kill import fetch, free_port, status
+from serve_forks import MODELS, Forge, free_port, is_up, put, send
 
 from onlineboost.serve import Client, ServiceError
 
@@ -60,7 +60,7 @@ class Load(threading.Thread):
         if kind < 0.5:
             pairs = [example(self.rng) for _ in range(self.rng.choice([1, 1, 1, 20]))]
             given = [{"features": x, "id": f"{self.number}-{k}-{j}"} for j, (x, _) in enumerate(pairs)]
-            one._post("predict", given)
+            send("POST", f"{self.address}/v1/models/{one.model}/predict", given)
             self.counts["tickets"] += len(pairs)
             for row, (_, label) in zip(given, pairs, strict=True):
                 if self.rng.random() < 0.1:
@@ -80,14 +80,14 @@ class Load(threading.Thread):
             one.explain(x)
         elif kind < 0.995:
             one.metrics()
-            fetch(self.address + "/metrics")
+            send("GET", self.address + "/metrics")
         else:
             name = f"c{self.rng.randrange(8)}"
             self.counts["checkpoints"] += 1
             with contextlib.suppress(ServiceError):  # it may be there, or be written just now
                 one.checkpoint(name)
                 one.restore(name)
-            one._json("DELETE", one._path(f"/checkpoints/{name}"), None)
+            send("DELETE", f"{self.address}/v1/models/{one.model}/checkpoints/{name}")
         self.counts["requests"] += 1
 
 
@@ -110,7 +110,9 @@ def disk(folder: Path, pattern: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--wait", type=int, default=20, help="seconds that tickets wait, and that labelled ids are kept")
+    parser.add_argument(
+        "--wait", type=int, default=20, help="seconds that tickets wait, and that labelled ids are kept"
+    )
     parser.add_argument("--rate", type=float, default=200, help="requests in a second, of all clients")
     parser.add_argument("--clients", type=int, default=4)
     given = parser.parse_args()
@@ -123,10 +125,10 @@ def main() -> None:
             forge.start("--dir", folder / "a", "--port", ports[0], *options),
             forge.start("--dir", folder / "b", "--port", ports[1], "--follow", leader, *options),
         ]
-        while status(leader + "/healthz") != 200 or status(follower + "/healthz") != 200:
+        while not (is_up(leader) and is_up(follower)):
             time.sleep(0.05)
         for name, model in MODELS.items():
-            Client(leader, name)._json("PUT", f"/v1/models/{name}", {"model": model.describe()})
+            put(leader, name, model)
         loads = [Load(leader, k, given.rate / given.clients) for k in range(given.clients)]
         for one in loads:
             one.start()
@@ -173,15 +175,13 @@ def watch(
 
 def report(curve: list[dict[str, float]], counts: Counter[str], given: argparse.Namespace) -> None:
     later = curve[int(len(curve) * SETTLED) :]
-    growth = {}
-    for who in ("leader", "follower"):
-        memory = [one[f"{who}_mb"] for one in later]
-        growth[who] = max(memory) / memory[0] - 1
+    most = {who: max(one[f"{who}_mb"] for one in later) for who in ("leader", "follower")}
+    growth = {who: most[who] / later[0][f"{who}_mb"] - 1 for who in most}
     journal = [one["journal_mb"] for one in later]
     trials = f"{given.minutes:g} minutes, {counts['requests']:,} requests, {counts['tickets']:,} tickets"
     found = f"memory of the leader {later[0]['leader_mb']:.0f} MB after a quarter of the time, then at most "
-    found += f"{max(one['leader_mb'] for one in later):.0f} ({growth['leader']:+.1%}); of the follower "
-    found += f"{later[0]['follower_mb']:.0f} and {max(one['follower_mb'] for one in later):.0f} ({growth['follower']:+.1%}); "
+    found += f"{most['leader']:.0f} ({growth['leader']:+.1%}); of the follower {later[0]['follower_mb']:.0f} and "
+    found += f"{most['follower']:.0f} ({growth['follower']:+.1%}); "
     found += f"journal {min(journal):.0f} to {max(journal):.0f} MB"
     command = f"fuzz/serve_soak.py --minutes {given.minutes:g} --wait {given.wait} --rate {given.rate:g}"
     note("serve_soak", trials, found.replace("%", " %"), command)
