@@ -24,6 +24,7 @@ from typing import Any
 
 from onlineboost import OnlineBBM, Perceptron
 from onlineboost.cli.app import main as onlineboost
+from onlineboost.parameters import described
 from onlineboost.serve import ServiceError
 
 LIMIT = 120.0  # seconds; an answer that takes longer hangs
@@ -91,7 +92,7 @@ def send(method: str, address: str, value: Any = None) -> Any:
 
 def put(address: str, name: str, model: Any) -> None:
     """Make a model."""
-    send("PUT", f"{address}/v1/models/{name}", {"model": model.describe()})
+    send("PUT", f"{address}/v1/models/{name}", {"model": described(model)})
 
 
 def is_up(address: str) -> bool:

@@ -23,7 +23,9 @@ from serve_clients import Worker, finish
 from serve_forks import MODELS, Forge, free_port, is_up, put, send
 
 from onlineboost.fitted import late
+from onlineboost.serve import answers
 from onlineboost.serve.journal import Journal
+from onlineboost.serve.state import begin
 
 LIMIT = 60.0  # seconds; a start or a follower that takes longer hangs
 
@@ -132,14 +134,15 @@ def learn_again(journal: Journal) -> dict[str, Any]:
     tickets: dict[tuple[str, str], bytes] = {}
     for kind, name, id, payload in journal.sql("select kind, model, id, payload from events order by seq"):
         if kind == "create":
-            found[name] = MODELS[name].clone()
-            found[name].fitted = found[name].new_fitted(found[name].new_target())
+            found[name] = begin(MODELS[name].clone())
         elif kind == "ask":
             tickets[name, id] = payload
         elif kind in ("label", "learn", "rows"):
             given = msgspec.json.decode(payload)
             if kind == "label":
-                late.tell_apart(found[name].fitted, tickets.pop((name, id)), given["label"], given["weight"])
+                late.tell_apart(
+                    answers.fitted_of(found[name]), tickets.pop((name, id)), given["label"], given["weight"]
+                )
             elif kind == "learn":
                 found[name].learn_one(given["features"], given["label"])
             else:
