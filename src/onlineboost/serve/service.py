@@ -128,7 +128,7 @@ class Service:
             self.follower.stop()
         with contextlib.suppress(ServeError):
             if snapshot and self.leading and self.snapshots.changed():
-                self.writer.submit(admin.Mark()).result()
+                self.writer.submit(admin.Call(lambda *_: None, lambda *_: self.snapshots.begin_last())).result()
             self._wait_for_files()
         self.writer.stop()
         self.saver.stop()

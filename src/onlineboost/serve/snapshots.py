@@ -15,7 +15,7 @@ from onlineboost import __version__
 from onlineboost.serve import admin, events
 from onlineboost.serve.errors import StateError
 from onlineboost.serve.events import Event
-from onlineboost.serve.journal import Journal
+from onlineboost.serve.journal import Head, Journal
 from onlineboost.serve.saver import Saver, check_file, copied
 from onlineboost.serve.state import Served, State, load_blob
 from onlineboost.serve.writer import Command, Writer
@@ -76,7 +76,11 @@ class Snapshots:
         models = self.writer.state.models
         return set(models) != set(self.last) or any(self.last[name][0] != one.changed for name, one in models.items())
 
-    def _begin(self, mark: Event, leading: bool) -> None:
+    def begin_last(self) -> None:
+        """Begin a snapshot of now, without a mark: followers need not read it, so this leader can come back as one."""
+        self._begin(self.writer.journal.head, False)
+
+    def _begin(self, mark: Event | Head, leading: bool) -> None:
         self.running = True
         models = self.writer.state.models
         entries = {name: (served.since, served.changed) for name, served in models.items()}
@@ -113,7 +117,7 @@ class Snapshots:
 
         self.saver.save({one.model: model}, done)
 
-    def note(self, mark: Event, entries: dict[str, tuple[int, int]], digests: dict[str, str]) -> None:
+    def note(self, mark: Event | Head, entries: dict[str, tuple[int, int]], digests: dict[str, str]) -> None:
         """A snapshot that is on disk."""
         self.last = {name: (changed, digests[name]) for name, (_, changed) in entries.items()}
         self.last_seq, self.last_time, self.running = mark.seq, mark.time, False
@@ -151,7 +155,12 @@ class _Done(Command):
     alone = True
 
     def __init__(
-        self, owner: Snapshots, mark: Event, entries: dict[str, tuple[int, int]], digests: dict[str, str], leading: bool
+        self,
+        owner: Snapshots,
+        mark: Event | Head,
+        entries: dict[str, tuple[int, int]],
+        digests: dict[str, str],
+        leading: bool,
     ) -> None:
         super().__init__()
         self.owner, self.mark, self.entries, self.digests, self.leading = owner, mark, entries, digests, leading
@@ -171,7 +180,7 @@ class _Done(Command):
         return None
 
 
-def add_snapshot(journal: Journal, mark: Event, manifest: Manifest) -> None:
+def add_snapshot(journal: Journal, mark: Event | Head, manifest: Manifest) -> None:
     """Note a snapshot whose files are on disk."""
     text = events.encode(manifest).decode()
     values = mark.seq, mark.chain, mark.epoch, mark.time, text
