@@ -44,6 +44,9 @@ TITLES = {
     "lines": "one line of a gigabyte, in a file, a pipe and a gz file",
     "writers": "two trainings into one file at once, with checkpoints and with `--resume`",
     "weights": "weights of 0, 1e-300 and 1e18, mixed; extreme `class_weight`",
+    "serve_kills": "`onlineboost serve`: SIGKILL for leader and follower, with clients that label late and send again",
+    "serve_soak": "`onlineboost serve`: mixed load with tickets that mostly expire",
+    "serve_api": "`onlineboost serve`: requests drawn from its OpenAPI document",
     "lowest": "the lowest versions of all dependencies",
     "pythons": "Python 3.12 and 3.13 (3.11: all tests, `make test`)",
 }

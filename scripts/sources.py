@@ -28,6 +28,7 @@ COMMANDS = {
     "probabilities": "experiments/probabilities.py",
     "results": "experiments/results.py",
     "rivals": "benchmarks/rivals.py",
+    "serve": "benchmarks/serve.py",
     "speed": "benchmarks/speed.py --publish",
     "standardize": "experiments/standardize.py",
     "streams": "benchmarks/streams.py --publish",

@@ -959,7 +959,12 @@ def _is_read(fitted: Fitted, X: Any) -> bool:
 
 
 def _in_memory(X: Any, columns: Columns, learning: bool, loose: bool = False) -> Source:
-    """Rows in memory: an array, a matrix, a data frame, a list of dicts. Readers are loaded for the last two only."""
+    """Rows in memory: an array, a matrix, a data frame, a list of dicts. Readers are loaded for the last two only.
+
+    A source, such as of lines that are no dicts yet, is what it is.
+    """
+    if isinstance(X, Source):
+        return X
     if not is_frame(X) and not (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
         return check_features(X)
     from onlineboost.readers.memory import table_of

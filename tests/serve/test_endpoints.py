@@ -229,3 +229,20 @@ def test_many_classes(service):
     assert sum(found["probabilities"].values()) == pytest.approx(1.0)
     assert service("POST", M + "/label", {"id": found["id"], "label": "class 9"})[0] == 200
     assert "class 9" in service("GET", M)[1]["classes"]
+
+
+def test_many_examples_are_learnt_as_the_library_learns_dicts(service):
+    rows = [
+        {"grüße": "süß", "a b": 1e-7, "n": 10**15, "flag": True, "none": None},
+        {'quote "\\': "line\nend", "nested": {"x": 1, "y": "z"}, "list": [1, 2], "n": -0.0},
+        {"day": "2024-02-29", "text": "several words here", "n": 123456.789, "small": 5e-5},
+    ] * 5
+    labels = ["a", "b", "a"] * 5
+    weights = [2.0 if k == 7 else 1.0 for k in range(15)]
+    given = [{"features": x, "label": y, "weight": w} for x, y, w in zip(rows, labels, weights, strict=True)]
+    assert service("POST", M + "/learn", given)[0] == 200
+    model = Perceptron()
+    model.learn_many(rows, labels, weights)
+    found = service("POST", M + "/predict", [{"features": x} for x in rows])[1]
+    assert [one["probabilities"] for one in found] == [model.predict_proba_one(x) for x in rows]
+    assert service("GET", M + "/metrics")[1]["all"]["log_loss"] == model.metrics_.all.log_loss

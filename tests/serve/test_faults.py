@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sqlite3
+import time
 
 import pytest
 from harness import PERCEPTRON, example, running, until
@@ -193,6 +194,39 @@ def test_a_swapped_model_file_is_refused(tmp_path):
     Perceptron().fit([[1.0], [2.0]], [0, 1]).save(path)
     with pytest.raises(StateError, match=f"{path.name}: changed"):
         Service(tmp_path)
+
+
+def test_a_file_that_is_swapped_while_the_service_runs(service, tmp_path):
+    """Answers are right; the file is named when it is needed; the next snapshot is whole."""
+    service("POST", M + "/checkpoints", {"name": "c"})
+    until(lambda: service("GET", M + "/checkpoints")[1][0]["ready"])
+    service("POST", "/v1/snapshot")
+    until(lambda: service("GET", "/v1/status")[1]["snapshot"])
+    before = service("GET", M + "/file")
+    (path,) = (tmp_path / "models").glob("*.model")
+    Perceptron().fit([[1.0], [2.0]], [0, 1]).save(path)
+    status, found = service("POST", M + "/checkpoints/c/restore")
+    assert (status, f"{path.name}: changed" in found["error"]["message"]) == (503, True)
+    assert service("GET", M + "/file") == before
+    check_goes_on(service)
+    after = service("GET", M + "/file")
+    service.stop()
+    with running(tmp_path) as again:
+        assert again("GET", M + "/file") == after
+
+
+def test_a_service_starts_when_the_clock_was_set_back(tmp_path, monkeypatch):
+    """Journal time goes on from its last event; tickets expire by it."""
+    with running(tmp_path) as service:
+        service("PUT", M, PERCEPTRON)
+        service("POST", M + "/predict", {"features": {"size": 1.0}, "id": "waits"})
+        last = service.service.journal.committed.time
+    monkeypatch.setattr(Clock.__init__, "__defaults__", (0.0, lambda: last - 86400, time.monotonic))
+    with running(tmp_path) as service:
+        assert learn(service, 1)[0] == 200
+        assert service("GET", "/v1/status")[1]["clock_behind"] > 86000
+        assert service.service.journal.committed.time >= last
+        assert service("POST", M + "/label", {"id": "waits", "label": "small"})[0] == 200
 
 
 def test_the_journal_is_bounded(tmp_path):

@@ -128,6 +128,28 @@ def test_a_leader_that_comes_back_follows_if_it_did_not(tmp_path):
         Service(tmp_path / "c")
 
 
+def test_a_leader_that_was_stopped_comes_back_as_a_follower(tmp_path):
+    """A planned change: the old leader stops, the follower is promoted, and learns; the old leader follows it."""
+    old = Running(tmp_path / "a")
+    old("PUT", M, PERCEPTRON)
+    follower = Running(tmp_path / "b", follow=old.address)
+    learn(old, 8)
+    caught_up(follower, old)
+    old.stop()
+    assert old.service.snapshots.last_seq == 9  # the snapshot at the end
+    assert follower("POST", "/v1/promote")[1]["epoch"] == 2
+    learn(follower, 3, 20)
+    with running(tmp_path / "a", follow=follower.address) as back:
+        caught_up(back, follower)
+        assert back("GET", "/v1/status")[1]["epoch"] == 2
+        assert back("GET", M + "/file") == follower("GET", M + "/file")
+        assert back("POST", M + "/learn", {"features": {}, "label": "small"})[0] == 421
+        learn(follower, 2, 30)
+        caught_up(back, follower)
+        assert back("GET", M + "/file") == follower("GET", M + "/file")
+    follower.stop()
+
+
 def test_a_follower_begins_with_a_snapshot_if_the_journal_was_cut(tmp_path):
     with running(tmp_path / "a", settings=Settings(retain=0.0)) as leader:
         leader("PUT", M, PERCEPTRON)

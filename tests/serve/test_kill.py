@@ -28,9 +28,12 @@ ROUNDS = 10
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """A port that no connection of a client takes while its service is down: connections have higher ones."""
+    while True:
+        port = random.randrange(12_000, 32_000)
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 class Worker(threading.Thread):

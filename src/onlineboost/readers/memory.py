@@ -161,9 +161,9 @@ class NamedRows(Source):
             start = rows.stop
 
 
-def table_of_lines(lines: bytes, columns: Columns) -> Source:
-    """Dicts as JSON lines, to be answered: as ``table_of`` reads the dicts."""
-    options = _OPTIONS._replace(text=columns.text, finds_text=False)
+def table_of_lines(lines: bytes, columns: Columns, learning: bool = False) -> Source:
+    """Dicts as JSON lines: as ``table_of`` reads the dicts."""
+    options = _OPTIONS._replace(text=columns.text, finds_text=learning)
     reader = TextReader(jsonl.SYNTAX, options, chunk=1 << 16)
     return NamedRows(reader.pages(_Lines(lines)), None)
 

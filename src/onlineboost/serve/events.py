@@ -55,6 +55,14 @@ class Example(msgspec.Struct, forbid_unknown_fields=True):
     weight: float = 1.0
 
 
+class RawExample(msgspec.Struct, gc=False):
+    """The same, with the features as JSON."""
+
+    features: msgspec.Raw
+    label: str | int | float | bool
+    weight: float = 1.0
+
+
 class Labelled(msgspec.Struct):
     """The payload of a label."""
 

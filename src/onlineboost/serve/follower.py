@@ -123,11 +123,13 @@ class Follower(threading.Thread):
         self._check_version(found.version)
         if found.epoch < head.epoch:
             raise ServeError(409, f"the leader is of epoch {found.epoch}, and this follower of {head.epoch}", "")
-        for one in found.events:
-            if one.kind in ("put", "restore"):
-                self._fetch(events.decoder(events.Named)(one.payload or b"{}").name)
+        puts = [one for one in found.events if one.kind in ("put", "restore")]
+        digests = {events.decoder(events.Named)(one.payload or b"{}").name for one in puts}
+        for digest in digests:
+            self._fetch(digest)
         if found.events and not self._ended.is_set():
             self.service.writer.submit(Follow(found.events)).result()
+        self.service.snapshots.arriving -= digests
         self.behind, self.heard = max(found.seq - self.service.journal.committed.seq, 0), time.monotonic()
 
     def _check_version(self, version: str) -> None:
@@ -228,6 +230,7 @@ class Follower(threading.Thread):
             shots.expected = {}
 
         self.service.writer.submit(admin.Call(during, after)).result()
+        self.service.snapshots.arriving -= wanted
         log.info("began with the snapshot after event %d of %s", given.seq, self.leader)
 
     def _tickets(self, seq: int) -> tuple[list[Any], list[Event]]:

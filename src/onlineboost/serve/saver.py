@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -14,7 +15,7 @@ from typing import Any
 
 from onlineboost.model import OnlineModel
 from onlineboost.serve import answers
-from onlineboost.serve.errors import StateError
+from onlineboost.serve.errors import ServeError, StateError
 
 _AGAIN = 2.0  # seconds until a file that could not be written is tried again
 log = logging.getLogger("onlineboost.serve")
@@ -32,12 +33,13 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-def write_model(folder: Path, model: OnlineModel) -> str:
-    """Write a model to a file that is named by its digest, which is returned."""
+def write_model(folder: Path, model: OnlineModel, named: Callable[[str], None] = lambda digest: None) -> str:
+    """Write a model to a file that is named by its digest, which is returned; ``named`` hears it before that."""
     temporary = folder / f"{secrets.token_hex(8)}.new"
     try:
         model.save(temporary)
         digest = file_digest(temporary)
+        named(digest)
         os.replace(temporary, folder / f"{digest}.model")
     finally:
         temporary.unlink(missing_ok=True)
@@ -69,13 +71,23 @@ class Saver(threading.Thread):
         super().__init__(name="onlineboost-saver", daemon=True)
         self.folder = folder
         self.problem: str | None = None  # why the last file could not be written
+        self.fresh: list[str] = []  # digests of files that the journal does not name yet
         self._jobs: queue.SimpleQueue[tuple[dict[str, Any], Callable[[dict[str, str]], None]] | None]
         self._jobs = queue.SimpleQueue()
         self._stopping = threading.Event()
 
     def save(self, models: dict[str, Any], done: Callable[[dict[str, str]], None]) -> None:
-        """Write these copies, and call ``done`` with their digests; digests among the models stay as they are."""
+        """Write these copies, and call ``done`` with their digests; digests among the models stay as they are.
+
+        The files stay until they are released, even if nothing needs them.
+        """
+        self.fresh += [one for one in models.values() if isinstance(one, str)]
         self._jobs.put((models, done))
+
+    def release(self, digests: dict[str, str]) -> None:
+        """The journal names these files, or never will."""
+        for digest in digests.values():
+            self.fresh.remove(digest)
 
     def stop(self) -> None:
         self._stopping.set()
@@ -91,13 +103,16 @@ class Saver(threading.Thread):
                 if digest is None:
                     return
                 written[name] = digest
-            done(written)
+            with contextlib.suppress(
+                ServeError
+            ):  # the writer has stopped: a file that is needed is written at the next start
+                done(written)
 
     def _written(self, model: OnlineModel) -> str | None:
         """The digest of a model's file, which is tried until it is written; None if the service stops before."""
         while True:
             try:
-                digest = write_model(self.folder, model)
+                digest = write_model(self.folder, model, self.fresh.append)
             except Exception as problem:
                 self.problem = f"{type(problem).__name__}: {problem}"
                 log.error("snapshot not written: %s", problem)

@@ -9,6 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,7 @@ class Service:
             self.follower.stop()
         with contextlib.suppress(ServeError):
             if snapshot and self.leading and self.snapshots.changed():
-                self.writer.submit(admin.Mark()).result()
+                self.writer.submit(admin.Call(lambda *_: None, lambda *_: self.snapshots.begin_last())).result()
             self._wait_for_files()
         self.writer.stop()
         self.saver.stop()
@@ -210,6 +211,7 @@ class Service:
     # ---- what the service does on its own, in the writer's thread
 
     def _tick(self, now: float) -> None:
+        self.snapshots.note_again()
         if not self.leading:
             return
         for name in [*self.state.models]:
@@ -220,7 +222,11 @@ class Service:
             not self.snapshots.running and self.journal.sql("select 1 from erasures limit 1")
         ):
             self.snapshots.running = True
-            self.writer.submit(admin.Mark())
+            self.writer.submit(admin.Mark()).add_done_callback(self._begun)
+
+    def _begun(self, future: Future[Any]) -> None:
+        if future.exception() is not None:
+            self.snapshots.running = False  # the journal could not take the mark: the next tick begins another
 
     def _tell(self, commands: list[Any]) -> None:
         for listener in self.listeners:

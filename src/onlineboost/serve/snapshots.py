@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from onlineboost import __version__
 from onlineboost.serve import admin, events
 from onlineboost.serve.errors import StateError
 from onlineboost.serve.events import Event
-from onlineboost.serve.journal import Journal
+from onlineboost.serve.journal import Head, Journal
 from onlineboost.serve.saver import Saver, check_file, copied
 from onlineboost.serve.state import Served, State, load_blob
 from onlineboost.serve.writer import Command, Writer
@@ -45,6 +48,7 @@ class Snapshots:
         self.last_seq = self.last_time = 0.0
         self.running = False
         self.arriving: set[str] = set()  # digests of files whose events are not written yet
+        self.unnoted: list[Callable[[], None]] = []  # what notes checkpoints that the journal could not take
         self.digests: dict[int, dict[str, str]] = {}  # of the last snapshots, by their numbers
         self.expected: dict[int, dict[str, str]] = {}  # of the leader's
         self.differs: str | None = None  # how this follower's bits are not those of its leader
@@ -72,13 +76,22 @@ class Snapshots:
         models = self.writer.state.models
         return set(models) != set(self.last) or any(self.last[name][0] != one.changed for name, one in models.items())
 
-    def _begin(self, mark: Event, leading: bool) -> None:
+    def begin_last(self) -> None:
+        """Begin a snapshot of now, without a mark: followers need not read it, so this leader can come back as one."""
+        self._begin(self.writer.journal.head, False)
+
+    def _begin(self, mark: Event | Head, leading: bool) -> None:
         self.running = True
         models = self.writer.state.models
         entries = {name: (served.since, served.changed) for name, served in models.items()}
 
         def done(digests: dict[str, str]) -> None:
-            self.writer.submit(_Done(self, mark, entries, digests, leading))
+            def noted(future: Future[Any]) -> None:
+                self.saver.release(digests)
+                if future.exception() is not None:
+                    self.running = False  # the next tick begins another
+
+            self.writer.submit(_Done(self, mark, entries, digests, leading)).add_done_callback(noted)
 
         self.saver.save(admin.copies(self.writer, self.last), done)
 
@@ -93,12 +106,18 @@ class Snapshots:
         digests: list[str] = []
 
         def done(found: dict[str, str]) -> None:
-            digests.append(found[one.model])
-            self.writer.submit(admin.Call(write))
+            def noted(future: Future[Any]) -> None:
+                if future.exception() is not None:
+                    self.unnoted.append(functools.partial(done, found))
+                else:
+                    self.saver.release(found)
+
+            digests[:] = [found[one.model]]
+            self.writer.submit(admin.Call(write)).add_done_callback(noted)
 
         self.saver.save({one.model: model}, done)
 
-    def note(self, mark: Event, entries: dict[str, tuple[int, int]], digests: dict[str, str]) -> None:
+    def note(self, mark: Event | Head, entries: dict[str, tuple[int, int]], digests: dict[str, str]) -> None:
         """A snapshot that is on disk."""
         self.last = {name: (changed, digests[name]) for name, (_, changed) in entries.items()}
         self.last_seq, self.last_time, self.running = mark.seq, mark.time, False
@@ -116,9 +135,15 @@ class Snapshots:
                 self.differs = f"after event {seq} the bits of {wrong} are not those of the leader"
                 log.error("%s", self.differs)
 
+    def note_again(self) -> None:
+        """Try to note checkpoints whose files are there."""
+        waiting, self.unnoted = self.unnoted, []
+        for one in waiting:
+            one()
+
     def collect(self) -> None:
         """Delete files that no snapshot, checkpoint or event needs."""
-        used = used_files(self.writer.journal) | self.arriving
+        used = used_files(self.writer.journal) | self.arriving | {*self.saver.fresh}
         for path in self.saver.folder.glob("*.model"):
             if path.stem not in used:
                 path.unlink(missing_ok=True)
@@ -130,7 +155,12 @@ class _Done(Command):
     alone = True
 
     def __init__(
-        self, owner: Snapshots, mark: Event, entries: dict[str, tuple[int, int]], digests: dict[str, str], leading: bool
+        self,
+        owner: Snapshots,
+        mark: Event | Head,
+        entries: dict[str, tuple[int, int]],
+        digests: dict[str, str],
+        leading: bool,
     ) -> None:
         super().__init__()
         self.owner, self.mark, self.entries, self.digests, self.leading = owner, mark, entries, digests, leading
@@ -150,7 +180,7 @@ class _Done(Command):
         return None
 
 
-def add_snapshot(journal: Journal, mark: Event, manifest: Manifest) -> None:
+def add_snapshot(journal: Journal, mark: Event | Head, manifest: Manifest) -> None:
     """Note a snapshot whose files are on disk."""
     text = events.encode(manifest).decode()
     values = mark.seq, mark.chain, mark.epoch, mark.time, text

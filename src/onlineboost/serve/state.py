@@ -21,6 +21,7 @@ from onlineboost.errors import DataError, TicketError
 from onlineboost.fitted import late
 from onlineboost.model import OnlineModel, kind_of_model, load
 from onlineboost.parameters import Parameters, build
+from onlineboost.readers.memory import table_of_lines
 from onlineboost.serve import answers, events
 from onlineboost.serve.errors import ServeError, StateError
 from onlineboost.serve.events import Event, Example
@@ -31,6 +32,7 @@ log = logging.getLogger("onlineboost.serve")
 _spec = events.decoder(events.Spec)
 _example = events.decoder(Example)
 _examples = events.decoder(list[Example])
+_raw_examples = events.decoder(list[events.RawExample])
 _labelled = events.decoder(events.Labelled)
 _expired = events.decoder(events.Expired)
 _named = events.decoder(events.Named)
@@ -185,13 +187,19 @@ def _learn(state: State, one: Event, journal: Journal) -> Any:
 
 
 def _rows(state: State, one: Event, journal: Journal) -> Any:
-    served, given = state.served(one.model), _examples(one.payload)
+    served, given = state.served(one.model), _raw_examples(one.payload)
     served.changed = one.seq
     weights = [row.weight for row in given] if any(row.weight != 1.0 for row in given) else None
-    if weights is not None and answers.fitted_of(served.model).columns.schema is not None:
+    labels, columns = [row.label for row in given], answers.fitted_of(served.model).columns
+    rows: Any
+    if columns.schema is None:  # the features are JSON lines as they are
+        lines = b"".join([bytes(row.features) + b"\n" for row in given])
+        rows = table_of_lines(lines, columns, learning=True)
+    elif weights is None:
+        rows = [row.features for row in _examples(one.payload)]
+    else:
         raise DataError("this model reads rows by the columns of its training: send weights one example at a time")
-    labels = [row.label for row in given]
-    scores = served.model._progressive_many([row.features for row in given], labels, weights)
+    scores = served.model._progressive_many(rows, labels, weights)
     served.watch.add(served.model, labels, scores)
     return scores
 
