@@ -14,7 +14,7 @@ import pytest
 
 from onlineboost import load
 from onlineboost.cli.vw.translate import translate
-from onlineboost.evaluate import progressive_error
+from onlineboost.evaluate import progressive_error, progressive_val_score
 from onlineboost.readers import open_stream
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -60,8 +60,8 @@ def test_the_code_of_the_tables_runs(name, tmp_path, monkeypatch):
 
 def _names_of(page: str) -> dict[str, Any]:
     """The names that the examples of a page leave."""
-    imported = {"load": load, "pickle": pickle, "progressive_error": progressive_error, "open_stream": open_stream}
-    known: dict[str, Any] = dict(imported)
+    known: dict[str, Any] = {"load": load, "pickle": pickle, "open_stream": open_stream}
+    known |= {"progressive_error": progressive_error, "progressive_val_score": progressive_val_score}
     for example in doctest.DocTestParser().get_examples((DOCS / page).read_text()):
         exec(example.source, known)
     return known

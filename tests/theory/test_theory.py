@@ -390,7 +390,7 @@ def test_pictures_are_drawn_by_one_command(pictures, tmp_path, capsys):
     Fails if: a picture has a date in it; the worst learners are right when they should be wrong.
     """
     pictures.main(["--quick", "--output", str(tmp_path)])
-    numbers = json.loads((tmp_path / "theory.json").read_text())
+    numbers = json.loads((tmp_path / "theory.json").read_text())["figures"]
     drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*.svg")}
     assert len(drawn) == 4 and all(len(picture) < 150_000 for picture in drawn.values())
     pictures.draw(tmp_path / "theory.json", tmp_path)
