@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import numpy as np
 import pytest
-from harness import PERCEPTRON, example, running, until
+from harness import PERCEPTRON, example, process, request, running, until
 
 from onlineboost import Linear, OnlineBBM, OnlineBoostRegressor, Perceptron
 from onlineboost.__main__ import main
@@ -65,12 +65,26 @@ def test_calibration_of_intervals():
     X = np.random.default_rng(0).normal(size=(400, 2))
     y = X[:, 0] + np.random.default_rng(1).normal(size=400)
     scores = model._progressive_many(X, y)
-    watch.add(model, y.tolist(), scores)
+    watch.add(y.tolist(), scores)
     found = watch.calibration(model)
     assert [one["said"] for one in found] == [0.5, 0.8, 0.9, 0.95, 0.99]
     low, high = model.bounds(scores, 0.9)
     assert found[2]["seen"] == np.mean((low <= y) & (y <= high))
     assert watch.no_change(model) == pytest.approx(np.abs(np.diff(y)).mean())
+
+
+def test_only_the_last_examples_wait_to_be_counted():
+    model, watch = Perceptron().fit([[1.0], [2.0]], [0, 1]), Watch()
+    for k in range(5000):
+        watch.add([k // 3 % 2], np.array([[0.5]]))
+    assert len(watch._fresh) == 1000
+    labels = [k // 3 % 2 for k in range(2500)]
+    watch.add(labels, np.full((2500, 1), 0.5))
+    assert len(watch._fresh) == 1
+    expected = np.mean([a != b for a, b in itertools.pairwise(labels[-1001:])])
+    assert watch.no_change(model) == pytest.approx(expected)
+    (one,) = watch.calibration(model)
+    assert (one["rows"], one["seen"]) == (1000, pytest.approx(np.mean(labels[-1000:])))
 
 
 def test_members_are_those_of_the_report():
@@ -155,6 +169,17 @@ def test_a_service_raises_alerts(tmp_path):
         service("PUT", M, PERCEPTRON)
         until(lambda: service.app.alerts.recent)
         assert service.app.alerts.recent[0]["alert"] == "silence"
+
+
+def test_the_command_posts_alerts_and_logs_json(tmp_path, hook):
+    address, got = hook
+    with process(tmp_path, "--alert-url", address, "--alert-silence", "1s", "--log-format", "json") as (one, served):
+        request(served, "PUT", M, PERCEPTRON)
+        until(lambda: len(got) == 2)
+        one.terminate()
+        lines = one.communicate()[1].splitlines()
+    assert got[1]["alert"] == "silence"
+    assert any(json.loads(line).get("alert") == "silence" for line in lines)
 
 
 def test_logs_are_lines_of_json():

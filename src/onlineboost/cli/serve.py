@@ -122,6 +122,8 @@ def serve(
         raise ParameterError("--alert-url", alert_url, "an address such as https://HOST/PATH")
     silence = seconds("--alert-silence", alert_silence) if alert_silence is not None else None
     hook = Webhook(alert_url) if alert_url is not None else None
+    if hook is not None:
+        hook.start()
     alerts = Alerts(Rules(alert_error, silence), hook)
     logs.begin(log_format)
     try:

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode, urlsplit
 Features = Mapping[str, Any]
 _AGAIN = {429, 503}  # statuses after which the same request can be sent again
 _LONGEST = 5.0  # seconds between two tries
+_COMPILING = 600.0  # seconds to wait, at least, for a model that the service compiles
 
 
 class ServiceError(Exception):
@@ -46,7 +47,7 @@ class Client:
     address : of the service, such as ``http://127.0.0.1:8080``
     model : name of the model
     token : token of the service, if it has any
-    timeout : seconds to wait for an answer
+    timeout : seconds to wait for an answer; a new model may take longer, since it is compiled
     retries : number of times that a request is sent again
 
     Examples
@@ -229,6 +230,9 @@ class Client:
         if connection is None:
             connection = self._local.connection = self._new()
             self._open.add(connection)
+        connection.timeout = max(self.timeout, _COMPILING) if method == "PUT" else self.timeout
+        if connection.sock is not None:
+            connection.sock.settimeout(connection.timeout)
         try:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()

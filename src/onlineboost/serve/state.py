@@ -171,7 +171,7 @@ def _label(state: State, one: Event, journal: Journal) -> None:
     served, given = state.served(one.model), _labelled(one.payload)
     ticket = journal.event(journal.asked(one.model, one.id))
     scores = late.tell_apart(answers.fitted_of(served.model), ticket.payload or b"", given.label, given.weight)
-    served.watch.add(served.model, [given.label], scores[None])
+    served.watch.add([given.label], scores[None])
     served.changed = one.seq
 
 
@@ -181,7 +181,7 @@ def _learn(state: State, one: Event, journal: Journal) -> Any:
     with fitted.lock.turn():
         scores = fitted.learn_one(given.features, given.label, given.weight)
     if scores is not None:
-        served.watch.add(served.model, [given.label], scores[None])
+        served.watch.add([given.label], scores[None])
     served.changed = one.seq
     return scores
 
@@ -200,7 +200,7 @@ def _rows(state: State, one: Event, journal: Journal) -> Any:
     else:
         raise DataError("this model reads rows by the columns of its training: send weights one example at a time")
     scores = served.model._progressive_many(rows, labels, weights)
-    served.watch.add(served.model, labels, scores)
+    served.watch.add(labels, scores)
     return scores
 
 
@@ -212,7 +212,7 @@ def _table(state: State, one: Event, journal: Journal) -> Any:
     labels = np.array(table.column(table.num_columns - 1).to_pylist(), object)
     served.changed = one.seq
     scores = served.model._progressive_many(table.remove_column(table.num_columns - 1), labels)
-    served.watch.add(served.model, labels.tolist(), scores)
+    served.watch.add(labels.tolist(), scores)
     return scores
 
 
@@ -226,7 +226,7 @@ def _expire(state: State, one: Event, journal: Journal) -> None:
             scores = late.tell_apart(answers.fitted_of(served.model), ticket.payload or b"", given.label[0], 1.0)
         except (TicketError, DataError):  # it does not fit the model any more: it is dropped, as it always is
             continue
-        served.watch.add(served.model, [given.label[0]], scores[None])
+        served.watch.add([given.label[0]], scores[None])
     served.changed = one.seq
 
 
