@@ -275,7 +275,7 @@ def blocks() -> dict[str, str]:
     ]
 
     def ratio(mine: str, theirs: str) -> str:
-        return f"{cases[mine]['rate'] / cases[theirs]['rate']:,.0f}"
+        return f"{cases[mine]['busy_rate'] / cases[theirs]['busy_rate']:,.0f}"
 
     return {
         "load": table(heads, lines),

@@ -45,7 +45,13 @@ def test_open_inference_protocol(service):
     assert [one["status"] for one in service("POST", "/v2/models/m/label", labels)[1]] == [200, 200]
     table = {"name": "X", "shape": [1, 3], "datatype": "FP64", "data": [[1, 2, 3]]}
     assert service("POST", "/v2/models/m/infer", {"inputs": [table]})[0] == 200
-    for wrong in ([], [{**table, "shape": [2, 3]}], [{**table, "shape": [1, 1, 3]}], [{**table, "shape": [-1, -3]}]):
+    for wrong in (
+        [],
+        [{**table, "shape": [2, 3]}],
+        [{**table, "shape": [1, 1, 3]}],
+        [{**table, "shape": [-1, -3]}],
+        [{**table, "data": [[1, 2], 3]}],
+    ):
         assert service("POST", "/v2/models/m/infer", {"inputs": wrong})[0] == 422
 
 

@@ -92,7 +92,7 @@ def _shape(one: InferInput) -> tuple[int, int]:
 
 
 def _flat(data: list[Any], size: int, name: str) -> list[Any]:
-    flat = [value for row in data for value in row] if data and isinstance(data[0], list) else data
+    flat = [value for row in data for value in row] if all(isinstance(row, list) for row in data) else data
     if len(flat) != size or not all(isinstance(value, str | int | float | bool | None) for value in flat):
         text = f"input {name[:80]!r}: expected {size:,} numbers or words, as its shape says"
         raise ServeError(422, text, "correct shape or data")
