@@ -48,13 +48,13 @@ class OnlineBoostClassifier(Ensemble):
     memory : bool, default=True
         Whether one member keeps the last rows, as bins, and learns them more than once (``BatchBoost``); not with
         ``effort="low"``. A saved model contains these rows, unless it is saved with ``memory=False``.
-    steady : bool, default=True
-        Whether the stack and the batch trees adapt more slowly where one of two labels is rare, and weights of frequent
-        features settle (``FTRLProximal``). False is the behaviour of older versions.
     max_mb : int or None, default=None
         Memory in megabytes: half of it for histograms of trees, a quarter for weights of pairs, an eighth for the kept
         rows (at most 64, and as much again for a training). Linear members always have room for 262,144 features. None:
         256, 512 or 2,048 by ``effort``; 0: 512 for each member with trees, and for pairs.
+    steady : bool, default=True
+        Whether the stack and the batch trees adapt more slowly where one of two labels is rare, and weights of frequent
+        features settle (``FTRLProximal``). False is the behaviour of older versions.
     random_state : int, NumPy generator or None, default=None
         Random seed; None: a new seed for each ``fit``.
     n_jobs : int or None, default=None
