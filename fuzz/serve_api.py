@@ -50,7 +50,11 @@ def run(number: int, seed: int, folder: Path, counts: Counter[str]) -> None:
             counts[f"status {sender(one)}"] += 1
             counts["slowest, ms"] = max(counts["slowest, ms"], round(1000 * (time.monotonic() - began)))
 
-        draw()
+        try:
+            draw()
+        except BaseException:
+            forge.show()
+            raise
         sender.close()
         before = send("GET", address + "/v1/digest")
         forge.end(running)

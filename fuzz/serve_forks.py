@@ -16,13 +16,14 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 
-from onlineboost import OnlineBBM, Perceptron
+from onlineboost import OnlineBBM, OnlineBoost, OnlineBoostRegressor, Perceptron
 from onlineboost.cli.app import main as onlineboost
 from onlineboost.parameters import described
 from onlineboost.serve import ServiceError
@@ -61,6 +62,7 @@ class Forge:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(number, signal.SIGUSR1)
         time.sleep(1)
+        print("alive:", [number for number in self.started if is_alive(number)], file=sys.stderr)
         print(self.log.read_text()[-8000:], file=sys.stderr)
 
     def close(self) -> None:
@@ -127,6 +129,7 @@ def child(log: str, arguments: list[str]) -> None:
         for end in (1, 2):
             os.dup2(file, end)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        faulthandler.enable()
         faulthandler.register(signal.SIGUSR1)
         onlineboost(arguments)
     except SystemExit as end:
@@ -143,8 +146,11 @@ def main() -> None:
     from onlineboost.serve import app, server, service  # noqa: F401  forks find them loaded
     from onlineboost.serve.state import begin, warm
 
-    for model in MODELS.values():
-        warm(begin(model))
+    for model in (*MODELS.values(), OnlineBoost(), OnlineBoostRegressor()):
+        one = begin(model)
+        warm(one)
+        with tempfile.TemporaryDirectory() as folder:
+            one.save(Path(folder) / "model")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
     for line in sys.stdin:
         log, *arguments = json.loads(line)

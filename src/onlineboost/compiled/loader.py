@@ -37,11 +37,17 @@ def give_back() -> None:
 def clean_ranges(maps: str, library: str) -> Iterator[tuple[int, int]]:
     """The addresses of a library that nothing can be written to, and nothing was: neither relocations nor breakpoints.
 
-    >>> maps = '''7f10-7f30 r-xp 0 fe:00 1 /lib/libllvmlite.so
+    Written pages are anonymous, also those that a forked child shares with its parent, or swapped.
+
+    >>> maps = '''7f10-7ff0f30 r-xp 0 fe:00 1 /lib/libllvmlite.so
     ... Private_Dirty: 0 kB
-    ... 7f30-7f50 r--p 0 fe:00 1 /lib/libllvmlite.so
-    ... Private_Dirty: 4 kB'''
-    >>> [(hex(start), hex(stop)) for start, stop in clean_ranges(maps.replace("-7f", "-7ff0f"), "libllvmlite")]
+    ... Anonymous: 0 kB
+    ... Swap: 0 kB
+    ... 7f30-7ff0f50 r--p 0 fe:00 1 /lib/libllvmlite.so
+    ... Private_Dirty: 0 kB
+    ... Anonymous: 4 kB
+    ... Swap: 0 kB'''
+    >>> [(hex(start), hex(stop)) for start, stop in clean_ranges(maps, "libllvmlite")]
     [('0x7f10', '0x7ff0f30')]
     """
     found: tuple[int, int] | None = None
@@ -51,5 +57,7 @@ def clean_ranges(maps: str, library: str) -> Iterator[tuple[int, int]]:
             start, stop = (int(address, 16) for address in name.split("-"))
             wanted = words[0] in ("r-xp", "r--p") and library in words[-1] and stop - start >= _LEAST
             found = (start, stop) if wanted else None
-        elif name == "Private_Dirty:" and words[0] == "0" and found is not None:
+        elif name in ("Anonymous:", "Swap:") and words[0] != "0":
+            found = None
+        elif name == "Swap:" and found is not None:
             yield found
