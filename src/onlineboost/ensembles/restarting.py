@@ -277,20 +277,32 @@ class Around:
 
 @dataclass(eq=False, repr=False)
 class Restarting(Around, Listening, OnlineClassifier):
-    """Any booster or learner, for streams that change: it starts over when its error rises.
+    """Any booster or learner for concept drift: it is reset when its error rises.
 
-    Until it has learnt again it errs more: ``Adaptive`` and ``OnlineBoost`` put other learners beside it.
+    After a reset it makes more errors until it has learned again: ``Adaptive`` and ``OnlineBoost`` put other learners
+    beside it.
 
     Parameters
     ----------
-    estimator : booster of compiled learners, or compiled learner
-    reset : what starts over when its error rises: the whole model ("all"), or single weak "learners"
-    delta : ADWIN's confidence parameter; lower values give fewer alarms
-    n_jobs : number of threads (None: 1, -1: one for each core); the result is the same, bit for bit
-    lag : number of last labels that are features of each row, ``label[-1]`` and so on; 0: none
-    class_weight : factor of the weights of rows by their label: a dict, "balanced" (by how rare labels are), or None
-    on_drift : function called with an ``Alarm(example, learner)`` soon after each alarm; it must not raise
+    estimator : booster or learner
+        Booster of compiled learners, or compiled learner.
+    max_classes : int, default=100
+        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
+    reset : {"all", "learners"}, default="all"
+        Part that is reset when its error rises: the whole model ("all"), or single weak learners ("learners").
+    delta : float, default=0.002
+        Confidence parameter of the drift detector ADWIN; a lower value gives fewer alarms.
+    n_jobs : int or None, default=None
+        Number of threads; None: 1, -1: one for each core. The result is the same, bit for bit.
+    lag : int, default=0
+        Number of lagged labels that are features of each row: ``label[-1]``, ``label[-2]``, ...; 0: none.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the weight of a row by its label. "balanced": the rarer the label, the larger the factor.
+    on_drift : callable or None, default=None
+        Function that is called with an ``Alarm(example, learner)`` soon after each drift alarm. It must not raise.
 
+    Notes
+    -----
     Drift is detected by the number of mistakes; weights of examples do not count.
 
     Examples
@@ -315,7 +327,13 @@ class Restarting(Around, Listening, OnlineClassifier):
     on_drift: Callable[[Alarm], object] | None = None
 
     def verdict(self) -> str:
-        """The number of alarms, and whether boosting has paid since the last."""
+        """The number of drift alarms, and whether boosting has paid since the last one.
+
+        Returns
+        -------
+        str
+            The verdict.
+        """
         fitted = self._check_fitted()
         if fitted.target.width > 1:
             return verdict(fitted.root, "", "The model")

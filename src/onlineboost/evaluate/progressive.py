@@ -33,16 +33,22 @@ class _Late(NamedTuple):
 
 
 class Delayed:
-    """A model that learns each row some time after it was asked.
+    """A model whose labels are delayed: each row is predicted first, and learned when its label comes.
 
     Parameters
     ----------
-    model : the model
-    delay : how late labels are: told after so many further rows were asked; or, with ``column``, when the time of a row
-        is later by this much
-    column : name of a feature that has the times of the rows; None: rows are counted
-    votes : "now": learners get weights by their votes when the row is told; "then": by those when it was asked
+    model : estimator
+        Model.
+    delay : float
+        Delay of labels, in rows; with ``column``, in the unit of its times.
+    column : str or None, default=None
+        Feature with the times of the rows; None: rows are counted.
+    votes : {"now", "then"}, default="now"
+        Votes from which the weights of the learners follow: those at the time of the label ("now"), or at the time of
+        the prediction ("then").
 
+    Examples
+    --------
     >>> from onlineboost import OnlineBBM
     >>> from onlineboost.readers import open_stream
     >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]

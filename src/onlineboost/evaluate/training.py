@@ -44,10 +44,19 @@ class Training(Counts):
 
     Parameters
     ----------
-    model, base : both are changed; None: no base learner
-    counts : those of an earlier training that goes on
-    delay, delay_column : how late labels are, as for ``Delayed``; None: they are there at once
+    model : estimator
+        Model; it learns.
+    base : estimator or None
+        Its base learner, which learns beside it; None: none.
+    counts : Counts or None, default=None
+        Counts of an earlier training that continues.
+    delay : float or None, default=None
+        Delay of labels, as for ``Delayed``; None: labels come at once.
+    delay_column : str or None, default=None
+        Feature with the times of the rows, as for ``Delayed``.
 
+    Examples
+    --------
     >>> from onlineboost import Linear, OnlineBBM
     >>> from onlineboost.readers import open_stream
     >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]

@@ -129,14 +129,26 @@ class Explanation:
 def explanation(
     found: Explained, names: Mapping[int, str], columns: Sequence[str], target: Any, table: bool
 ) -> Explanation:
-    """What a node has explained, by the names of features; those of a column count as one.
+    """The explanation of rows by the names of features; features of the same column count as one.
 
     Parameters
     ----------
-    names : of features by id; a feature without a name has its id
-    columns : names that stand for themselves and for all categories and parts of dates of theirs: "colour" for
-        "colour=red", "sold" for "sold.month=11"
-    table : whether there is to be a number for each column and row; else only those that are not zero
+    found : Explained
+        Terms that a node has found.
+    names : mapping
+        Names of features by id; a feature without a name has its id.
+    columns : list of str
+        Names that stand for all categories and parts of dates of a column: "colour" for "colour=red", "sold" for
+        "sold.month=11".
+    target : Classes or Numbers
+        Target of the model.
+    table : bool
+        Whether the result has a number for each column and row; otherwise only numbers that are not zero.
+
+    Returns
+    -------
+    Explanation
+        The contributions.
     """
     scores, terms = _in_order(found, target)
     known = {name: j for j, name in enumerate(columns)}

@@ -24,16 +24,26 @@ _mine: dict[str, Work[Any]] = {}  # in a worker: what it does
 def in_order(
     ray: Any, work: Work[Answer], pages: Iterator[Page], jobs: int | None = None
 ) -> Iterator[tuple[int, Answer]]:
-    """The number of rows of each page, and what ``work`` makes of its batch in a worker.
+    """Apply ``work`` to the batch of each page in the workers; yields the number of rows of each page, and the result.
 
     Pages are read here, since a file can be read in order only: the header names columns, and quotes decide where lines
-    end. After an error of reading, the answers for all pages before it come first.
+    end. After an error of reading, the results for all earlier pages come first.
 
     Parameters
     ----------
-    ray : the module, connected; see ``cluster``
-    work : a function that can be pickled, with all that it needs, such as a model. It is sent once
-    jobs : maximum number of pages in work at a time. None: as many as the cluster has cores
+    ray : module
+        Ray, connected; see ``cluster``.
+    work : callable
+        Function that can be pickled, with everything that it needs, such as a model. It is sent once.
+    pages : iterator of pages
+        Pages of a stream.
+    jobs : int or None, default=None
+        Maximum number of pages in work at a time; None: the number of cores of the cluster.
+
+    Yields
+    ------
+    (int, object)
+        Number of rows of the page, and the result.
     """
     from onlineboost import __version__
 
