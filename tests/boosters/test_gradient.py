@@ -50,7 +50,7 @@ def test_rounds_are_those_of_the_paper_in_any_groups(seed, loss, version, radius
     N, rng = 7, np.random.default_rng(seed)
     choices = {"loss": loss, "version": version, "radius": radius, "quantile": 0.8, "shrinkage": 0.5}
     booster = OnlineGradientBoost(n_estimators=N, **choices)
-    state = booster.initial_state()
+    state = booster._initial_state()
     slow = reference.GradientBoost(N, version, loss, 0.5, radius or math.inf, 0.8)
     for number in range(30):
         h = rng.normal(size=N).astype(np.float32).astype(float)
@@ -74,15 +74,15 @@ def test_chains_are_boosters_side_by_side():
     alone = OnlineGradientBoost(n_estimators=3, shrinkage=0.5)
     h = rng.normal(size=6)
     e, p, t = np.empty(6), np.empty(6), np.empty(6, np.float32)
-    one_round(whole.initial_state(), h, e, 1.5, p, t, 0, new_carry(0))
+    one_round(whole._initial_state(), h, e, 1.5, p, t, 0, new_carry(0))
     halves = []
     for k in range(2):
-        part, mine = alone.initial_state(), np.empty(3, np.float32)
+        part, mine = alone._initial_state(), np.empty(3, np.float32)
         each = np.empty(3)
         one_round(part, h[3 * k : 3 * k + 3].copy(), each, 1.5, np.empty(3), mine, 0, new_carry(0))
         halves.append(voted(part, each))
         assert np.array_equal(mine, t[3 * k : 3 * k + 3])
-    assert voted(whole.initial_state(), e) == pytest.approx(np.mean(halves))
+    assert voted(whole._initial_state(), e) == pytest.approx(np.mean(halves))
 
 
 @given(seed=st.integers(0, 10_000), loss=st.sampled_from(LOSSES))
@@ -90,7 +90,7 @@ def test_chains_are_boosters_side_by_side():
 def test_rates_are_weighed_as_by_the_slow_twin(seed, loss):
     """And one chain is good, the other noise: the weight goes to the good one."""
     N, rng = 8, np.random.default_rng(seed)
-    state = OnlineGradientBoost(n_estimators=N, loss=loss, quantile=0.8).initial_state()
+    state = OnlineGradientBoost(n_estimators=N, loss=loss, quantile=0.8)._initial_state()
     grid = (14, 50) if loss in ("absolute", "quantile") else (4, 14)
     slow = reference.WeighedChains(N, [1 - math.exp(-c / 4) for c in grid], loss, 0.8)
     good = int(rng.integers(2))
@@ -109,7 +109,7 @@ def test_rates_are_weighed_as_by_the_slow_twin(seed, loss):
 
 
 def test_weights_are_equal_again_when_all_regrets_are_negative():
-    state = OnlineGradientBoost(n_estimators=4).initial_state()
+    state = OnlineGradientBoost(n_estimators=4)._initial_state()
     state.regret[:], state.most[:] = -5.0, 1.0
     settled(state, np.zeros(4), 0.0)
     assert state.shares.tolist() == [0.5, 0.5]
@@ -171,7 +171,7 @@ def test_regret_of_the_hull_version():
     """Theorem 2: at most 8 beta D^2 T / N + L R(T), for beta = 1, D = 1 and L = 2."""
     T, N = 20_000, 400
     X, z, best = linear_stream(T)
-    state = OnlineGradientBoost(n_estimators=N, version="hull").initial_state()
+    state = OnlineGradientBoost(n_estimators=N, version="hull")._initial_state()
     bound = 8 * T / N + 2 * regret_of_learners(T)
     nothing = 0.5 * float(z @ z) - best  # the regret of always answering 0
     assert boosted_losses(state, X, z, T) - best <= bound < nothing
@@ -181,7 +181,7 @@ def test_regret_of_the_span_version():
     """Theorem 1, for f of norm 1: at most (1 - eta)^N D0 + 3 eta beta B^2 T + L R(T) + 2 L B sqrt(T), with L = 2 B."""
     T, N, eta, B = 40_000, 400, 0.01, 1.0
     X, z, best = linear_stream(T)
-    state = OnlineGradientBoost(n_estimators=N, shrinkage=eta, radius=B).initial_state()
+    state = OnlineGradientBoost(n_estimators=N, shrinkage=eta, radius=B)._initial_state()
     nothing = 0.5 * float(z @ z) - best
     bound = (1 - eta) ** N * nothing + 3 * eta * B**2 * T + 2 * B * regret_of_learners(T) + 4 * B**2 * math.sqrt(T)
     assert boosted_losses(state, X, z, T) - best <= bound < nothing

@@ -205,6 +205,7 @@ def test_inspection_of_an_ensemble_shows_its_parts(letters, model, capsys):
     assert facts["settings"] == {
         "effort": "normal",
         "memory": True,
+        "steady": True,
         "max_classes": 100,
         "pairs": True,
         "max_mb": None,
