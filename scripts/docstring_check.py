@@ -21,7 +21,7 @@ from website.docstrings import Item, items, sections
 
 LISTS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")
 ORDER = (*LISTS, "See Also", "Notes", "References", "Examples")
-NOT_YET = ("onlineboost.serve",)  # modules whose docstrings have another form
+NOT_YET: tuple[str, ...] = ()  # modules whose docstrings have another form
 LONGEST_TYPE = 90  # longer ones are descriptions
 _DEFAULT = re.compile(r", default=(.+)$")
 _SENTENCE = re.compile(r"[A-Z0-9`\"'\[(*|].*[.:|]|.*```", re.S)

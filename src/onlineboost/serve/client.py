@@ -20,7 +20,17 @@ _COMPILING = 600.0  # seconds to wait, at least, for a model that the service co
 
 
 class ServiceError(Exception):
-    """An error that the service has answered: its ``status``, and the ``next`` step."""
+    """An error response of the service.
+
+    Parameters
+    ----------
+    status : int
+        HTTP status.
+    message : str
+        Error message.
+    next : str, default=""
+        Next step.
+    """
 
     def __init__(self, status: int, message: str, next: str = "") -> None:
         super().__init__(f"{message} ({status}){f'; next: {next}' if next else ''}")
@@ -44,17 +54,24 @@ class Client:
 
     Parameters
     ----------
-    address : of the service, such as ``http://127.0.0.1:8080``
-    model : name of the model
-    token : token of the service, if it has any
-    timeout : seconds to wait for an answer; a new model may take longer, since it is compiled
-    retries : number of times that a request is sent again
+    address : str
+        Address of the service, such as ``http://127.0.0.1:8080``.
+    model : str, default="default"
+        Name of the model.
+    token : str or None, default=None
+        Token of the service, if it has any.
+    timeout : float, default=30.0
+        Seconds to wait for an answer; a new model may take longer, since it is compiled.
+    retries : int, default=5
+        Number of times that a request is sent again.
 
     Examples
     --------
     >>> with Client("http://127.0.0.1:8080", "clicks") as client:  # doctest: +SKIP
     ...     ticket = client.ask({"size": 3})
     ...     client.label(ticket.id, 1)
+    >>> Client("http://127.0.0.1:8080", "clicks").retries
+    5
     """
 
     def __init__(
