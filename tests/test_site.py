@@ -17,6 +17,7 @@ import typer
 pytest.importorskip("yaml")
 
 from website import api, citations, commands, docstrings, environment, links, llms, stage
+from website.__main__ import COPIED
 from website.check import problems
 
 from onlineboost.cli.app import build
@@ -164,6 +165,13 @@ def test_names_in_headings_links_and_code_are_no_links():
 def test_keys_of_citations_differ():
     keys = re.findall(r"^@\w+\{(\w+),$", citations.page(), re.M)
     assert len(keys) == len(set(keys)) > 10
+
+
+def test_pictures_of_pages_are_copied():
+    copied = {path for pattern in COPIED for path in ROOT.glob(f"docs/{pattern}")}
+    for page in ROOT.glob("docs/*.md"):
+        for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text()):
+            assert page.parent / name in copied, f"{page.name}: {name}"
 
 
 def test_pictures_can_be_read_on_light_and_dark_pages():

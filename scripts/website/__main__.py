@@ -18,7 +18,7 @@ from website.check import problems
 from website.links import ROOT
 
 BUILD, SITE = ROOT / "build/website", ROOT / "site"
-COPIED = "*.svg", "*.png", "figures/*.json", "theory/*.svg", "reproduction/*.json", "reproduction/*.html"
+COPIED = "*.svg", "*.webp", "figures/*.json", "theory/*.svg", "reproduction/*.json", "reproduction/*.html"
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
-"""The recipes of docs/scaling.md run, and give the model's own answers."""
+"""The recipes of docs/batch-scoring.md run, and give the model's own answers."""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 import sys
@@ -18,7 +19,9 @@ pytestmark = [
     pytest.mark.xdist_group("ray"),
     pytest.mark.filterwarnings("ignore"),  # other packages' warnings are theirs
 ]
-RECIPES = dict(re.findall(r"^### (.+?)\n\n```python\n(.*?)^```", (ROOT / "docs/scaling.md").read_text(), re.M | re.S))
+RECIPES = dict(
+    re.findall(r"^### (.+?)\n\n```python\n(.*?)^```", (ROOT / "docs/batch-scoring.md").read_text(), re.M | re.S)
+)
 
 
 def test_all_recipes_are_here():
@@ -68,3 +71,16 @@ def test_dask(shared):
     if importlib.util.find_spec("dask") is None:
         pytest.skip("needs Dask: pip install 'dask[dataframe]'")
     check("Dask", shared)
+
+
+@pytest.mark.parametrize("name", ["Spark", "Dask"])
+def test_functions_for_workers_score_frames(name, shared):
+    """What runs on the workers takes frames of pandas, with or without Spark and Dask."""
+    tree = ast.parse(RECIPES[name].replace("/shared", str(shared)))
+    known = {"onlineboost": onlineboost}
+    wanted = [node for node in tree.body if isinstance(node, ast.Assign | ast.FunctionDef)][:2]  # MODEL, score
+    exec(compile(ast.Module(wanted, []), name, "exec"), known)
+    rows = pd.read_parquet(shared / "letter")
+    found = pd.concat(known["score"](iter([rows[:300], rows[300:]]))) if name == "Spark" else known["score"](rows)
+    chances = onlineboost.load(shared / "letter.model").predict_proba(rows)[:, 1]
+    pd.testing.assert_frame_equal(found, rows.assign(probability=chances), check_exact=True)
