@@ -1,6 +1,6 @@
 """Time per example: by the number of learners, the number of features, and the length of the stream.
 
-One core, dense generated rows, so that only that number changes; the stream is learnt a batch at a time, as from a
+One core, dense generated rows, so that only that number changes; the stream is learned a batch at a time, as from a
 file. Processor time, which other work on the machine hardly affects; medians.
 
     python benchmarks/cost.py [--longest 10000000] [--repeats 5]
@@ -101,7 +101,7 @@ def blocks() -> dict[str, str]:
     return {
         "learners": table(["learners, 20 features", *map(str, COUNTS)], costs("by_count")),
         "features": table(["features, 10 learners", *map(str, WIDTHS)], costs("by_width")),
-        "examples": table(["examples learnt", *(f"{point[0]:,}" for point in points["Linear()"])], times + sizes),
+        "examples": table(["examples learned", *(f"{point[0]:,}" for point in points["Linear()"])], times + sizes),
     }
 
 

@@ -1,7 +1,7 @@
 """The ledger: a few ratios of speed, measured for every change and kept with its commit, in some minutes.
 
 A ratio is the time of a case over that of a yardstick, in thousandths: fixed work of the same kind, Vowpal Wabbit, or
-the same with one thread, in the same run, just before and after. So machines and busy neighbours count little, and
+the same with one thread, in the same run, just before and after. So machines and busy neighbors count little, and
 entries of different days can be compared. Larger ratios are slower. Times are of the processor, but for threads.
 
     python benchmarks/ledger.py [--commit COMMIT] [--repeats 5] [--only learn] [--without start] [--show] [--draw]

@@ -31,7 +31,7 @@ RIVALS = {
     "VW": "Vowpal Wabbit, `--loss_function logistic --link logistic`",
     "VW boosting": "Vowpal Wabbit, `--boosting 10 --alg BBM`; it predicts labels, so it has no log loss",
     "SGD": 'scikit-learn\'s `SGDClassifier(loss="log_loss")` behind a `StandardScaler`, both with `partial_fit` in '
-    "batches of 100 rows; a batch is predicted before it is learnt",
+    "batches of 100 rows; a batch is predicted before it is learned",
     "LightGBM": "retrained on all rows so far at row 256, 512, 1,024, ...; it keeps all rows",
     "River LR": "River's `StandardScaler() | LogisticRegression()`",
     "River HT": "River's `HoeffdingTreeClassifier()`",

@@ -48,7 +48,7 @@ def picture(streams: Any) -> Any:
         axes.spines[["top", "right"]].set_visible(False)
         n = len(finished(streams, found))
         axes.set_title(
-            f"Error against speed: means of {n} public streams, each row predicted, then learnt", fontsize=10
+            f"Error against speed: means of {n} public streams, each row predicted, then learned", fontsize=10
         )
         for label, model in (("the default", EFFORTS[1]), ("its parts alone", "linear"), ("other libraries", "VW")):
             axes.scatter([], [], label=label, **_mark(model))

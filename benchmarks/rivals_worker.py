@@ -1,4 +1,4 @@
-"""One model over one stream, in a process of its own: every row is predicted, then learnt.
+"""One model over one stream, in a process of its own: every row is predicted, then learned.
 
 A stream is a file NAME.npz with labels ``y`` of -1 and +1, and either ``X`` or the parts of a CSR matrix: ``data``,
 ``indices``, ``indptr``, ``shape``. What is measured is printed as JSON:

@@ -52,22 +52,22 @@ class Case(NamedTuple):
 
 CASES = {
     "predict": Case("predict, 21 trees, 10 features", "disk", "trees", "predict", "asked"),
-    "learn": Case("learn, the same", "disk", "trees", "learn", "labelled"),
+    "learn": Case("learn, the same", "disk", "trees", "learn", "labeled"),
     "learn in memory": Case(
-        "learn, with the folder in memory: no disk to wait for", "memory", "trees", "learn", "labelled"
+        "learn, with the folder in memory: no disk to wait for", "memory", "trees", "learn", "labeled"
     ),
     "predict words": Case("predict, `OnlineBoost()`, 8 numbers and 2 words", "disk", "words", "predict", "asked words"),
-    "learn words": Case("learn, the same", "disk", "words", "learn", "labelled words"),
+    "learn words": Case("learn, the same", "disk", "words", "learn", "labeled words"),
     "predict many": Case("predict, JSON of 1,000 rows", "disk", "trees", "predict", "asked many", BODY, JSON, 4),
-    "learn many": Case("learn, JSON of 1,000 rows", "disk", "trees", "learn", "labelled many", BODY, JSON, 4),
+    "learn many": Case("learn, JSON of 1,000 rows", "disk", "trees", "learn", "labeled many", BODY, JSON, 4),
     "predict arrow": Case("predict, Arrow of 1,000 rows", "disk", "trees", "predict", "asked arrow", BODY, ARROW, 4),
-    "learn arrow": Case("learn, Arrow of 1,000 rows", "disk", "trees", "learn", "labelled arrow", BODY, ARROW, 4),
+    "learn arrow": Case("learn, Arrow of 1,000 rows", "disk", "trees", "learn", "labeled arrow", BODY, ARROW, 4),
     "flask predict": Case("Flask and a pickle, 21 Hoeffding trees: predict", FLASK, "trees", "predict", "asked"),
-    "flask learn": Case("the same: learn", FLASK, "trees", "learn", "labelled"),
+    "flask learn": Case("the same: learn", FLASK, "trees", "learn", "labeled"),
     "flask linear predict": Case(
         "Flask and a pickle, logistic regression: predict", FLASK, "linear", "predict", "asked"
     ),
-    "flask linear learn": Case("the same: learn", FLASK, "linear", "learn", "labelled"),
+    "flask linear learn": Case("the same: learn", FLASK, "linear", "learn", "labeled"),
 }
 
 
@@ -97,12 +97,12 @@ def write_bodies(folder: Path) -> None:
     for end in ("", " words"):
         given = examples(2, 2_000, bool(end))
         write("asked" + end, [json.dumps({"features": x}).encode() for x, _ in given])
-        write("labelled" + end, [json.dumps({"features": x, "label": y}).encode() for x, y in given])
+        write("labeled" + end, [json.dumps({"features": x, "label": y}).encode() for x, y in given])
     parts = [examples(3 + k, BODY, False) for k in range(16)]
     write("asked many", [json.dumps([{"features": x} for x, _ in part]).encode() for part in parts])
-    write("labelled many", [json.dumps([{"features": x, "label": y} for x, y in part]).encode() for part in parts])
+    write("labeled many", [json.dumps([{"features": x, "label": y} for x, y in part]).encode() for part in parts])
     write("asked arrow", [ipc([x for x, _ in part]) for part in parts])
-    write("labelled arrow", [ipc([{**x, "label": y} for x, y in part]) for part in parts])
+    write("labeled arrow", [ipc([{**x, "label": y} for x, y in part]) for part in parts])
 
 
 def ipc(given: list[dict[str, Any]]) -> bytes:
@@ -113,7 +113,7 @@ def ipc(given: list[dict[str, Any]]) -> bytes:
 
 
 def write_models(folder: Path) -> None:
-    """Models that have learnt a little, as files of this package and as pickles of River."""
+    """Models that have learned a little, as files of this package and as pickles of River."""
     import pickle
 
     from river import ensemble, linear_model, preprocessing, tree

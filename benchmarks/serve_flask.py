@@ -1,6 +1,6 @@
 """The usual design of a server for online learning: a Flask app around a pickled model of River.
 
-Each request loads the pickle, predicts or learns, and writes the pickle if it has learnt; nothing is flushed to disk.
+Each request loads the pickle, predicts or learns, and writes the pickle if it has learned; nothing is flushed to disk.
 
     python benchmarks/serve_flask.py FOLDER PORT
 """

@@ -61,7 +61,7 @@ app = FastAPI(lifespan=lifespan)
 def predict(example: Example) -> dict[str, Any]:
     """Answer now; the ticket is for the label."""
     found = model.ask(example.features)
-    return {"ticket": base64.b64encode(bytes(found)).decode(), "prediction": found.answer}
+    return {"ticket": base64.b64encode(bytes(found)).decode(), "prediction": found.prediction}
 
 
 @app.post("/label")

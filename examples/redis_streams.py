@@ -4,7 +4,7 @@ The offset is saved within the model's file, so both are always of the same mome
 behind the last event of the saved model, and the events after it are learned again by a model that has not seen them.
 
     pip install onlineboost redis
-    redis-cli XADD clicks '*' example '{"features": {"size": 3, "colour": "red"}, "label": 1}'
+    redis-cli XADD clicks '*' example '{"features": {"size": 3, "color": "red"}, "label": 1}'
     python redis_streams.py clicks clicks.model
 """
 

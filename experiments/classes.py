@@ -1,7 +1,7 @@
 """Many classes: the default and boosted trees beside the forests of River and CapyMOA, and repeating the last label.
 
 Figures of ours are measured anew if the code has changed, those of others with --models only. Every row is predicted,
-then learnt, in one pass and on one core; nothing is chosen by set. The sets are letter, which is bundled; three of
+then learned, in one pass and on one core; nothing is chosen by set. The sets are letter, which is bundled; three of
 the folder ``classes`` among the data; and covtype with its seven classes, if a CSV file with the class in the last
 column is given: 50,000 rows of it in random order. (It is in the source package of scikit-multiflow.) CapyMOA is run
 in .venv-rivals, which ``make compare`` makes, and left out without it.

@@ -108,7 +108,7 @@ def plot(found: dict[str, Any]) -> Figure:
         axes.plot(WINDOW + STEP * np.arange(len(line)), line, label=label)
     for alarm in found["alarms"]:
         axes.axvline(alarm, color="0.7", lw=0.8, zorder=0)
-    axes.set(xlabel="examples (grey: alarms)", ylabel="error of the last 1,000", ylim=(0, None), title="elec")
+    axes.set(xlabel="examples (gray: alarms)", ylabel="error of the last 1,000", ylim=(0, None), title="elec")
     axes.legend(frameon=False)
     return figure
 

@@ -23,7 +23,7 @@ from figures import FOLDER, add_data, keep, kept, table
 
 FIGURES = FOLDER / "features.json"
 MAPS = {
-    "standardised": {"standardize": True},
+    "standardized": {"standardize": True},
     "bins": {"bins": 16},
     "crosses": {"standardize": True, "crosses": True},
     "bins and crosses": {"bins": 16, "crosses": True},
@@ -48,7 +48,7 @@ def blocks() -> dict[str, str]:
     head = ["set", "rows", *(head for name in names for head in (f"{name}: alone", "BBM"))]
     gained = []
     for name in ("poker", "letter", "nomao", "covtype"):
-        before, after = (found[name]["errors"][kind][0] for kind in ("standardised", "bins and crosses"))
+        before, after = (found[name]["errors"][kind][0] for kind in ("standardized", "bins and crosses"))
         gained.append(f"{name} {before:.3f} -> {after:.3f}")
     return {"errors": table(head, rows), "gained": ", ".join(gained)}
 

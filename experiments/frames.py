@@ -1,7 +1,7 @@
 """One mixed table through every kind of source: the same model, bit for bit, and how fast each is read.
 
 The table is a survey of incomes (SLID of the R package carData: words, numbers, gaps), with a date made up for each row
-and a label: whether the hourly wage is above the median. It is learnt by ``OnlineBoost("low")`` as a pandas, Polars and
+and a label: whether the hourly wage is above the median. ``OnlineBoost("low")`` learns it as a pandas, Polars and
 PyArrow frame, as dicts, as CSV and as Parquet; models are compared by their files.
 
     python experiments/frames.py SLID.csv

@@ -1,7 +1,7 @@
 """Keeping LightGBM up to date with a stream, in the ways that it has, beside partial_fit.
 
-Blocks of 1,000 rows come one after the other. Each is predicted by what was learnt before it; then its labels come. The
-first block is learnt only. LightGBM has its default parameters, 100 trees at the start, on one thread.
+Blocks of 1,000 rows come one after the other. Each is predicted, then its labels come and it is learned. The
+first block is learned only. LightGBM has its default parameters, 100 trees at the start, on one thread.
 
     pip install lightgbm
     python experiments/from_lightgbm.py [--data FOLDER] [--rows 20000]

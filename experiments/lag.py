@@ -1,7 +1,7 @@
 """The last labels as features, beside repeating the last label, on streams in their own order.
 
 MetroTraffic and bike are those of ``experiments/regression.py``; covtype has two classes, in the order of its file.
-R2, or accuracy, over the whole stream, every row answered before it is learnt; nothing was chosen for a set.
+R2, or accuracy, over the whole stream, every row answered before it is learned; nothing was chosen for a set.
 
     python experiments/lag.py [--data FOLDER]
 """

@@ -1,6 +1,6 @@
 """Probabilities on held-out data: the stack of Online BBM compared with ``vw``'s logistic regression.
 
-80 % of a shuffle are learnt in one pass, 20 % are tested.
+80 % of a shuffle are learned in one pass, 20 % are tested.
 
     python experiments/probabilities.py [--data FOLDER] [--rows 200000]
 """

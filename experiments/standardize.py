@@ -1,4 +1,4 @@
-"""Does standardising help, on every available set, and should it be on by default?
+"""Does standardizing help, on every available set, and should it be on by default?
 
 Progressive 0-1 error of linear learners with and without it, in one pass.
 

@@ -30,12 +30,12 @@ from figures import FOLDER, ROOT, keep, kept
 from figures import draw as save
 
 FIGURES, OUTPUT = FOLDER / "theory.json", ROOT / "docs/theory"
-COLOURS = ["#2166ac", "#b2182b", "#4d9221", "#b35806"]
+COLORS = ["#2166ac", "#b2182b", "#4d9221", "#b35806"]
 Numbers = dict[str, Any]
 
 
 def wrong(model: Any, n_examples: int, seed: int = 0) -> np.ndarray:
-    """Whether the booster was wrong on each example, before it learnt it."""
+    """Whether the booster was wrong on each example, before it learned it."""
     X, y = theory.simulated_stream(n_examples, seed)
     return Classes.mistakes(model.progressive_fit(X, y), y > 0)
 
@@ -155,14 +155,14 @@ def least(sizes: list[int], errors: list[float], epsilon: float) -> int | None:
 def draw_error(found: Numbers) -> Figure:
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axis = figure.subplots()
-    for colour, curve in zip(COLOURS, found["curves"], strict=False):
+    for color, curve in zip(COLORS, found["curves"], strict=False):
         gamma, top = curve["gamma"], curve["N"][-1]
         N = np.unique(np.geomspace(1, top, 60).astype(int) // 2 * 2 + 1)
-        axis.plot(N, [theory.phi0(int(n), gamma, "weight") for n in N], color=colour, label=f"exact, gamma = {gamma}")
-        axis.plot(N, np.exp(-2 * N * gamma**2), "--", color=colour, linewidth=1)
-        axis.plot(curve["N"], curve["error"], "o", color=colour, markersize=4)
-    axis.plot([], [], "o", color="grey", label="measured")
-    axis.plot([], [], "--", color="grey", label="Hoeffding: exp(-2 N gamma^2)")
+        axis.plot(N, [theory.phi0(int(n), gamma, "weight") for n in N], color=color, label=f"exact, gamma = {gamma}")
+        axis.plot(N, np.exp(-2 * N * gamma**2), "--", color=color, linewidth=1)
+        axis.plot(curve["N"], curve["error"], "o", color=color, markersize=4)
+    axis.plot([], [], "o", color="gray", label="measured")
+    axis.plot([], [], "--", color="gray", label="Hoeffding: exp(-2 N gamma^2)")
     axis.set(xscale="log", yscale="log", ylim=(5 / found["T"], 1.2), xlabel="learners N", ylabel="error of Online BBM")
     axis.legend()
     return figure
@@ -176,9 +176,9 @@ def draw_examples(found: Numbers) -> Figure:
         strict=True,
     ):
         x = [point[key] for point in found[name]]
-        axis.plot(x, [point["upper"] for point in found[name]], "--", color=COLOURS[1], label="enough: Theorem 2")
-        axis.plot(x, [np.median(point["needed"]) for point in found[name]], "o", color=COLOURS[0], label="measured")
-        axis.plot(x, [point["lower"] for point in found[name]], color=COLOURS[2], label="needed by any: Theorem 3")
+        axis.plot(x, [point["upper"] for point in found[name]], "--", color=COLORS[1], label="enough: Theorem 2")
+        axis.plot(x, [np.median(point["needed"]) for point in found[name]], "o", color=COLORS[0], label="measured")
+        axis.plot(x, [point["lower"] for point in found[name]], color=COLORS[2], label="needed by any: Theorem 3")
         axis.set(xscale="log", yscale="log", xlabel=label)
         axis.minorticks_off()
         axis.set_xticks(x, [f"{value:.3g}" for value in x])
@@ -190,9 +190,9 @@ def draw_examples(found: Numbers) -> Figure:
 def draw_adaptivity(found: Numbers) -> Figure:
     figure = Figure(figsize=(9, 4), layout="constrained")
     panels = figure.subplot_mosaic([["errors", "alphas"], ["errors", "edges"]])
-    for colour, (name, errors) in zip(COLOURS, found["errors"].items(), strict=True):
+    for color, (name, errors) in zip(COLORS, found["errors"].items(), strict=True):
         style = "--" if name == "OSBoost" else "-"  # drawn over Online BBM's, which is the same
-        panels["errors"].plot(found["at"], errors, style, color=colour, label=name)
+        panels["errors"].plot(found["at"], errors, style, color=color, label=name)
     for value, name in ((found["majority"], "majority, exact"), (found["best"], "best possible")):
         panels["errors"].axhline(value, color="black", linestyle=":", linewidth=1)
         panels["errors"].annotate(name, (found["T"], value), (0, 3), textcoords="offset points", ha="right", fontsize=8)
@@ -204,7 +204,7 @@ def draw_adaptivity(found: Numbers) -> Figure:
         ("alphas", found["alphas"], odds),
         ("edges", found["measured"], found["edges"]),
     ):
-        panels[name].bar(number, values, color=[COLOURS[1] if value < 0 else COLOURS[0] for value in values])
+        panels[name].bar(number, values, color=[COLORS[1] if value < 0 else COLORS[0] for value in values])
         panels[name].step(number, true, where="mid", color="black", linewidth=0.8)
     panels["alphas"].set_ylabel("alpha; log odds")
     panels["edges"].set(xlabel="learner", ylabel="edge; true")
@@ -215,16 +215,16 @@ def draw_table1(found: Numbers) -> Figure:
     figure = Figure(figsize=(7, 4.8), layout="constrained")
     axis = figure.subplots()
     x = 1 / np.array(found["epsilons"])
-    for colour, (name, N) in zip(COLOURS, found["coins"].items(), strict=False):
+    for color, (name, N) in zip(COLORS, found["coins"].items(), strict=False):
         marker, size = {"OnlineBBM": ("o", 9), "OSBoost": ("s", 6), "AdaBoostOL": ("x", 4)}[name]
         needed = [math.nan if n is None else n for n in N]
-        axis.plot(x, needed, marker, color=colour, markersize=size, fillstyle="none", label=f"{name}, measured: coins")
-        axis.plot(x, found["bounds"][name], "--", color=colour, linewidth=1, label=f"{name}, enough")
+        axis.plot(x, needed, marker, color=color, markersize=size, fillstyle="none", label=f"{name}, measured: coins")
+        axis.plot(x, found["bounds"][name], "--", color=color, linewidth=1, label=f"{name}, enough")
     worst = found["worst"]
     axis.plot(
-        1 / np.array(worst["error"]), worst["N"], "D-", color=COLOURS[1], markersize=4, label="OSBoost, measured: worst"
+        1 / np.array(worst["error"]), worst["N"], "D-", color=COLORS[1], markersize=4, label="OSBoost, measured: worst"
     )
-    axis.plot(x, found["bounds"]["any"], color="grey", linewidth=1, label="needed by any (coins of 1/2 + 2 gamma)")
+    axis.plot(x, found["bounds"]["any"], color="gray", linewidth=1, label="needed by any (coins of 1/2 + 2 gamma)")
     axis.set(xscale="log", yscale="log", xlabel="1 / epsilon", ylabel="learners N for an error of epsilon")
     axis.legend(fontsize=8)
     return figure

@@ -1,8 +1,8 @@
-"""R2 and coverage of regressors on the second half of a stream, whose targets are not learnt, after the first half.
+"""R2 and coverage of regressors on the second half of a stream, whose targets are not learned, after the first half.
 
 The streams of ``regression.py``, in their order, and house prices that rise by 6 % a year.
 
-    python experiments/unlabelled.py [--data FOLDER]
+    python experiments/unlabeled.py [--data FOLDER]
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from regression import SETS, load
 
 from conftest import houses
 
-FIGURES = FOLDER / "unlabelled.json"
+FIGURES = FOLDER / "unlabeled.json"
 
 
 def run(X: object, y: np.ndarray) -> dict[str, float]:
@@ -46,7 +46,7 @@ def blocks() -> dict[str, str]:
         "90 % intervals cover",
         "R2, `OnlineGradientBoost(RegressionTree())`",
     ]
-    return {"unlabelled": table(head, rows)}
+    return {"unlabeled": table(head, rows)}
 
 
 def main() -> None:
@@ -55,7 +55,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", RangeWarning)
     found = {"house prices": run(*houses(25_000, 80, 0))}
-    for name in track(SETS, "unlabelled"):
+    for name in track(SETS, "unlabeled"):
         path = options.data / "regression" / f"{name}.csv.gz"
         if path.exists():
             found[name] = run(*load(path))

@@ -31,9 +31,9 @@ def run_stream(rows: int, folder: Path, new_words: int) -> list[dict[str, Any]]:
     saved, points = folder / "stream.model", folder / "stream.json"
     curve: list[dict[str, Any]] = json.loads(points.read_text()) if points.exists() else []
     model = onlineboost.load(saved) if curve else OnlineBoost("low", random_state=0)
-    learnt = curve[-1]["rows"] if curve else 0
+    learned = curve[-1]["rows"] if curve else 0
     seconds = 0.0
-    for k in range(learnt // _BLOCK, rows // _BLOCK):
+    for k in range(learned // _BLOCK, rows // _BLOCK):
         X, y = _table(k, rows, new_words)
         began = time.process_time()
         model.partial_fit(X, y, classes=[0, 1])

@@ -148,7 +148,7 @@ class Trials:
         return self._check_end(name)
 
     def interrupt(self) -> None:
-        """SIGINT, SIGTERM and SIGHUP at random moments, without checkpoints: what was learnt is saved."""
+        """SIGINT, SIGTERM and SIGHUP at random moments, without checkpoints: what was learned is saved."""
         name = self.rng.choice([*self.commands])
         while True:
             kind = self.rng.choice(SIGNALS)

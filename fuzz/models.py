@@ -98,7 +98,7 @@ def rows(n: int = 400) -> tuple[np.ndarray, np.ndarray]:
 
 X, Y = rows()
 Z = 1e3 + X[:, 0] + np.where(np.arange(len(X)) < 200, 1, -3) * np.abs(X[:, 1])  # numbers
-W, SIGNS = np.hstack([X, X[:, :4]]), 2 * Y - 1  # as files of older formats have learnt
+W, SIGNS = np.hstack([X, X[:, :4]]), 2 * Y - 1  # as files of older formats have learned
 FIVE = [(int(label) + int(3 * (row[3] > 1)) + int(row[4] > 1)) for row, label in zip(X, Y, strict=True)]
 DICTS = [({f"n{j}": float(v) for j, v in enumerate(row) if v} | {"c": "ab"[int(row[0] > 0)]}) for row in X[:80]]
 

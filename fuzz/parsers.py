@@ -218,14 +218,14 @@ class Generator:
 
     def options(self) -> Options:
         rng = self.rng
-        options = Options(labelled=rng.random() < 0.6, skip=rng.random() < 0.75)
+        options = Options(labeled=rng.random() < 0.6, skip=rng.random() < 0.75)
         if self.format in ("csv", "jsonl"):
             options.weight = rng.choice([None, "w"])
             options.drop, options.categorical = rng.choice([(), ("skip",)]), rng.choice([(), ("zip", "12")])
             options.day_first, options.month_first = rng.choice([((), ())] * 3 + [(("a",), ()), ((), ("a",))])
             options.reading = rng.random() < 0.8
         if self.format == "csv" and rng.random() < 0.2:
-            options = Options(options.labelled, options.skip, "0", None, ("5",), ("3",), header=False)
+            options = Options(options.labeled, options.skip, "0", None, ("5",), ("3",), header=False)
         elif self.format == "csv":
             options.header = rng.choice([True, None])
         return options
@@ -257,7 +257,7 @@ class Session:
         self.format, self.compare = format, compare
         self.make = Generator(format, self.rng)
         self.watchdog = Watchdog()
-        self.behaviours: set[object] = set()
+        self.behaviors: set[object] = set()
         self.refusals: Counter[str] = Counter()
         self.problems: dict[str, bytes] = {}
         self.rows = self.entries = self.compared = self.bytes = 0
@@ -297,10 +297,10 @@ class Session:
         self.rows += len(found.rows)
         self.entries += sum(len(row.features) for row in found.rows)
         self.refusals.update(refusal.kind for refusal in found.refusals)
-        behaviour = (tuple(refusal.kind for refusal in found.refusals), min(len(found.rows), 3), options.labelled)
-        new = behaviour not in self.behaviours and len(text) > 0
+        behavior = (tuple(refusal.kind for refusal in found.refusals), min(len(found.rows), 3), options.labeled)
+        new = behavior not in self.behaviors and len(text) > 0
         if new:
-            self.behaviours.add(behaviour)
+            self.behaviors.add(behavior)
             self.make.keep(text[len(CSV_HEADER) :] if text.startswith(CSV_HEADER.encode()) else text)
         if new or self.rng.random() < self.compare:
             self.compared += 1
@@ -336,7 +336,7 @@ class Session:
         print(f"{self.format}: {inputs:,} inputs ({size:.1f} MB) in {seconds:.0f} s, {speed:,.0f}/s")
         print(f"  accepted rows: {self.rows:,} with {self.entries:,} features")
         print(f"  refusals: {sum(self.refusals.values()):,} ({kinds})")
-        print(f"  behaviours: {len(self.behaviours):,}; compared with the reference: {self.compared:,}")
+        print(f"  behaviors: {len(self.behaviors):,}; compared with the reference: {self.compared:,}")
         print(f"  slowest input: {1000 * self.slowest:.0f} ms; digest of the inputs: {self.digest.hexdigest()[:16]}")
         print(f"  problems: {len(self.problems)}", flush=True)
         for kind, text in self.problems.items():

@@ -25,7 +25,7 @@ PART = 2000  # requests to one service
 
 
 def run(number: int, seed: int, folder: Path, counts: Counter[str]) -> None:
-    """Requests to a new service; then it is killed, and replays what it has learnt."""
+    """Requests to a new service; then it is killed, and replays what it has learned."""
     with Forge(folder / "log") as forge:
         port = free_port()
         address, options = f"http://127.0.0.1:{port}", ["--dir", folder / "state", "--port", port, "--max-queue", 100]

@@ -22,7 +22,7 @@ def example(rng: random.Random) -> Example:
 
 
 class Worker(threading.Thread):
-    """One client. ``told`` has what was acknowledged: by kind, model and id, what was learnt."""
+    """One client. ``told`` has what was acknowledged: by kind, model and id, what was learned."""
 
     def __init__(self, address: str, models: list[str], number: int, seed: int, most: int = 8) -> None:
         super().__init__(name=f"client {number}", daemon=True)
@@ -69,7 +69,7 @@ class Worker(threading.Thread):
         model, id, y = self.waiting.pop(self.rng.randrange(len(self.waiting)))
         self._note("label", model, id, y, self.clients[model].label(id, y))
         if self.rng.random() < 0.1:  # a client that has forgotten that it was answered
-            assert self.clients[model].label(id, y).get("again"), f"label {id} was learnt twice"
+            assert self.clients[model].label(id, y).get("again"), f"label {id} was learned twice"
 
     def _note(self, kind: str, model: str, id: str, what: Any, answer: dict[str, Any]) -> None:
         self.told[kind, model, id] = what

@@ -78,7 +78,7 @@ class Trial:
         self.counts["kills while a snapshot was written"] += any(folder.glob("models/*.new"))
 
     def check(self) -> str:
-        """Whether anything was lost, learnt twice or changed; what there was."""
+        """Whether anything was lost, learned twice or changed; what there was."""
         self._wait_for(self.leader)
         finish(self.workers)
         told = {key: value for one in self.workers for key, value in one.told.items()}
@@ -117,7 +117,7 @@ def check_events(journal: Journal, told: dict[tuple[str, str, str], Any]) -> Non
     for kind, model, id, payload in journal.sql(text):
         key = kind, model, id
         assert key in told, f"{key} was never acknowledged"
-        assert key not in seen, f"{key} was learnt twice"
+        assert key not in seen, f"{key} was learned twice"
         seen.add(key)
         if kind != "ask":
             sent, given = told[key], msgspec.json.decode(payload)
@@ -171,9 +171,9 @@ def main() -> None:
     for name, count in trial.counts.items():
         print(f"{count:>8,} {name}")
     counts = trial.counts
-    learnt = counts["learn"] + counts["rows"] + counts["label"]
+    learned = counts["learn"] + counts["rows"] + counts["label"]
     trials = f"{given.kills:,} kills ({counts['kills of the follower']:,} of the follower), {events}"
-    found = f"all {learnt:,} acknowledged requests learnt once; the same bytes on leader, follower and without kills"
+    found = f"all {learned:,} acknowledged requests learned once; the same bytes on leader, follower and without kills"
     found += f"; an answer again after at most {trial.longest:.1f} s"
     note("serve_kills", trials, found, f"fuzz/serve_kill.py --kills {given.kills} --seed {given.seed}")
 

@@ -2,7 +2,7 @@
 
     python fuzz/serve_soak.py [--minutes 60] [--wait 20] [--rate 200]
 
-Half of the requests ask for tickets, of which one in ten is labelled; the others predict, learn one or many examples,
+Half of the requests ask for tickets, of which one in ten is labeled; the others predict, learn one or many examples,
 explain, look at metrics, and take and restore checkpoints. Memory is that of the process; the journal is the file with
 its log.
 """
@@ -67,7 +67,7 @@ class Load(threading.Thread):
                     asked.append((one, str(row["id"]), label))
             while len(asked) > 20:
                 sender, id, label = asked.pop(0)
-                self.counts["labels"] += sender.label(id, label)["learnt"]
+                self.counts["labels"] += sender.label(id, label)["learned"]
         elif kind < 0.7:
             one.predict(x)
         elif kind < 0.9:
@@ -110,9 +110,7 @@ def disk(folder: Path, pattern: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument(
-        "--wait", type=int, default=20, help="seconds that tickets wait, and that labelled ids are kept"
-    )
+    parser.add_argument("--wait", type=int, default=20, help="seconds that tickets wait, and that labeled ids are kept")
     parser.add_argument("--rate", type=float, default=200, help="requests in a second, of all clients")
     parser.add_argument("--clients", type=int, default=4)
     given = parser.parse_args()

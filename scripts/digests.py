@@ -74,7 +74,7 @@ def saved(model: Any) -> Digests:
 
 
 def answered(model: Any, X: Any, **more: Any) -> Digests:
-    """Of the answers to the first rows of X, and of all that was learnt."""
+    """Of the answers to the first rows of X, and of all that was learned."""
     rows = X[:ASKED]
     found = {"scores": model.scores(rows), "answers": model.predict(rows), "seen": model.n_seen_}
     if hasattr(model, "predict_proba"):
@@ -260,7 +260,7 @@ def ask_and_tell(model: Any, stream: Stream, **bounds: Any) -> Digests:
         model.tell([ticket for ticket, _ in told[1:]], [label for _, label in told[1:]], 0.5)
         for ticket, label in told[:1]:
             model.tell(bytes(ticket), label)
-        said += [(ticket.number, ticket.answer, ticket.probability) for ticket, _ in told]
+        said += [(ticket.number, ticket.prediction, ticket.probability) for ticket, _ in told]
     waiting = {*model.pending}
     left = [(ticket, label) for ticket, label in tickets if ticket.number in waiting][:-20]
     model.tell([ticket for ticket, _ in left], [label for _, label in left])

@@ -21,7 +21,7 @@ import sources
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs/figures"
-GREY = "#808080"  # can be read on white and on black
+GRAY = "#808080"  # can be read on white and on black
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -105,18 +105,18 @@ def draw(figure: Any, picture: Path, source: Path) -> None:
 
 
 def for_any_background(svg: str) -> str:
-    """A picture for light and dark pages: no background, and grey in the place of black.
+    """A picture for light and dark pages: no background, and gray in the place of black.
 
     >>> for_any_background('<style>*{stroke-linecap: butt}</style><path style="fill: #ffffff; stroke: #000000"/>')
     '<style>*{stroke-linecap: butt}text{fill:#808080}</style><path style="fill: none; stroke: #808080"/>'
     """
     changes = {
-        "butt}</style>": f"butt}}text{{fill:{GREY}}}</style>",
+        "butt}</style>": f"butt}}text{{fill:{GRAY}}}</style>",
         "fill: #ffffff": "fill: none",
-        "stroke: #000000": f"stroke: {GREY}",
-        "stroke: #e2e8f0": f"stroke: {GREY}; stroke-opacity: 0.25",  # grids
-        "stroke: #cccccc": f"stroke: {GREY}; stroke-opacity: 0.25",
-        "stroke: #b0b0b0; stroke-width": f"stroke: {GREY}; stroke-opacity: 0.25; stroke-width",
+        "stroke: #000000": f"stroke: {GRAY}",
+        "stroke: #e2e8f0": f"stroke: {GRAY}; stroke-opacity: 0.25",  # grids
+        "stroke: #cccccc": f"stroke: {GRAY}; stroke-opacity: 0.25",
+        "stroke: #b0b0b0; stroke-width": f"stroke: {GRAY}; stroke-opacity: 0.25; stroke-width",
     }
     for old, new in changes.items():
         svg = svg.replace(old, new)

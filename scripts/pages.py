@@ -39,7 +39,7 @@ def _filled(found: re.Match[str]) -> str:
 
 @functools.cache
 def blocks(script: str) -> dict[str, str]:
-    """The blocks of a script, which may import its neighbours."""
+    """The blocks of a script, which may import its neighbors."""
     path = ROOT / script
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None

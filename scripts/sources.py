@@ -37,7 +37,7 @@ COMMANDS = {
     "threads": "benchmarks/threads.py",
     "trees": "benchmarks/trees.py",
     "tune": "benchmarks/tune.py",
-    "unlabelled": "experiments/unlabelled.py",
+    "unlabeled": "experiments/unlabeled.py",
 }
 # Measured otherwise: by make ledger, by make wheel and benchmarks/startup.py, by fuzz/endurance.py, and on data sets
 # that were collected by hand.

@@ -48,7 +48,7 @@ def heeding_hangups() -> None:
 
 @contextmanager
 def training_on_a_pipe(output: Path, rows: bytes, wrap: Sequence[str] = ()) -> Iterator[subprocess.Popen]:
-    """A training on standard input that has learnt 16,384 of these VW rows, and waits for more after them."""
+    """A training on standard input that has learned 16,384 of these VW rows, and waits for more after them."""
     process = subprocess.Popen(
         [*wrap, *command("train", "-", "-f", "vw", "-n", 3, "-o", output)],
         env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

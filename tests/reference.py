@@ -396,32 +396,32 @@ class Linear:
         return y * (low - y * p)
 
 
-# ---- the standardiser
+# ---- the standardizer
 
 
 class Standardizer:
     """Rows are dicts of non-zero values; what a row becomes depends on the rows before it alone."""
 
-    def __init__(self, centring: bool = True, follows: bool = False) -> None:
-        self.centring, self.follows, self.rows = centring, follows, 0
+    def __init__(self, centering: bool = True, follows: bool = False) -> None:
+        self.centering, self.follows, self.rows = centering, follows, 0
         self.count: dict[int, int] = {}
         self.mean: dict[int, float] = {}
         self.variance: dict[int, float] = {}
         self.values: dict[int, list[float]] = {}
-        self.centred: list[int] = []
+        self.centered: list[int] = []
 
     def see(self, row: dict[int, float]) -> dict[int, float]:
         if self.rows == 0:
             return {}
         seen = {}
-        for f, x in [*row.items(), *((f, 0.0) for f in self.centred if f not in row)]:
+        for f, x in [*row.items(), *((f, 0.0) for f in self.centered if f not in row)]:
             met = self.values.get(f, [])
             if self.follows and x > max(met, default=x) and self.grows(f):
                 seen[f] = float(np.float32(min(x, max(met) + 0.5 * (max(met) - min(met)))))
                 continue
             if x != 0 and len(met) >= 32:
                 x = min(max(x, min(met)), max(met))
-            z = self.centre(f, x) if f in self.centred else self.bound(f, x)
+            z = self.center(f, x) if f in self.centered else self.bound(f, x)
             if np.float32(z) != 0:
                 seen[f] = float(np.float32(z))
         return seen
@@ -430,7 +430,7 @@ class Standardizer:
         span, gap = max(self.values[f]) - min(self.values[f]), max(self.values[f]) - self.mean[f]
         return self.count[f] >= 2000 and self.variance[f] < (0.2 * span) ** 2 and gap**2 < 9 * self.variance[f]
 
-    def centre(self, f: int, x: float) -> float:
+    def center(self, f: int, x: float) -> float:
         density = 1.0 if self.count[f] == self.rows else self.count[f] / self.rows
         variance = density * (self.variance[f] + (1 - density) * self.mean[f] * self.mean[f])
         return within(x - density * self.mean[f], 9.0 * variance)
@@ -438,7 +438,7 @@ class Standardizer:
     def bound(self, f: int, x: float) -> float:
         if f not in self.count:
             return x
-        if not self.centring:
+        if not self.centering:
             return self.mean[f] + within(x - self.mean[f], 9.0 * self.variance[f])
         return within(x, 9.0 * (self.variance[f] + self.mean[f] * self.mean[f]))
 
@@ -452,12 +452,12 @@ class Standardizer:
             self.mean[f] = self.mean.get(f, 0.0) + step * d
             variance = self.variance.get(f, 0.0)
             self.variance[f] = variance + step * (d * (x - self.mean[f]) - variance)
-        # A centred feature leaves when a row without it comes and it has become rare; others join when they are in
+        # A centered feature leaves when a row without it comes and it has become rare; others join when they are in
         # a row and frequent enough.
-        leaves = any(f not in row and self.count[f] < 0.5 * self.rows for f in self.centred)
-        joins = [f for f in row if f not in self.centred and self.count[f] >= 0.75 * self.rows]
-        if self.centring and (leaves or joins):
-            self.centred = [f for f in self.centred if self.count[f] >= 0.5 * self.rows] + joins
+        leaves = any(f not in row and self.count[f] < 0.5 * self.rows for f in self.centered)
+        joins = [f for f in row if f not in self.centered and self.count[f] >= 0.75 * self.rows]
+        if self.centering and (leaves or joins):
+            self.centered = [f for f in self.centered if self.count[f] >= 0.5 * self.rows] + joins
 
 
 def within(x: float, limit: float) -> float:
@@ -1418,7 +1418,7 @@ class Ensemble:
 
 
 class Slots:
-    """Numbers of features in the order in which they are learnt; beyond the bound, features share them by a hash."""
+    """Numbers of features in the order in which they are learned; beyond the bound, features share them by a hash."""
 
     def __init__(self, bound: int) -> None:
         self.bound = bound
@@ -1473,7 +1473,7 @@ class NumberStack:
 
 
 class TargetScaling:
-    """A learner of numbers and what is around it: 16 rows held back, targets centred, scaled and limited."""
+    """A learner of numbers and what is around it: 16 rows held back, targets centered, scaled and limited."""
 
     def __init__(self, learner: Any) -> None:
         self.learner, self.held, self.units = learner, [], None
@@ -1831,7 +1831,7 @@ class FTRL:
         self.root: dict[int, float] = {}
 
     def progressive(self, row: dict[int, float], y: float, weight: float = 1.0) -> float:
-        """The score of a row, which is learnt then; rows of weight 0 are not."""
+        """The score of a row, which is learned then; rows of weight 0 are not."""
         shown = [(-1, 1), *self.tokens.show(row, weight > 0)]
         score = f32(min(max(sum(self.w.get(place, 0.0) for place, _ in shown), -50.0), 50.0))
         if weight > 0:

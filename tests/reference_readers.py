@@ -71,7 +71,7 @@ class Result(NamedTuple):
 
 @dataclass
 class Options:
-    labelled: bool = True
+    labeled: bool = True
     skip: bool = False
     label: str = "label"
     weight: str | None = None
@@ -255,7 +255,7 @@ def read(format: str, text: bytes, options: Options) -> Result:
             draft, after = record(text, at, options)
             if draft is not None:
                 if format == "csv" and (draft.label or b"").lower() == b"nan":
-                    if options.labelled:
+                    if options.labeled:
                         raise Fault("NO_LABEL", draft.label_at)
                     draft.label = None
                 y = math.nan if draft.label is None else labels.place(draft.label, draft.label_at)
@@ -317,7 +317,7 @@ def vw_line(text: bytes, at: int, end: int, options: Options) -> Draft | None:
             draft.weight = weight
         else:
             raise Fault("INITIAL", start)
-    if count == 0 and options.labelled:
+    if count == 0 and options.labeled:
         touching = bool(words) and not words[0][1].startswith(b"'")
         raise Fault("TOUCHING" if touching else "NO_LABEL", at)
     groups: dict[int, list[tuple[int, np.float32]]] = {}
@@ -415,7 +415,7 @@ def libsvm_line(text: bytes, at: int, end: int, options: Options) -> Draft | Non
     first = re.compile(rb"[^ \t:]*").match(text, at, end)
     i = at
     if text[first.end() : end].startswith(b":"):
-        if options.labelled:
+        if options.labeled:
             raise Fault("NO_LABEL", at)
     else:
         draft.label = first.group()
@@ -652,12 +652,12 @@ def csv_columns(text: bytes, at: int, options: Options) -> tuple[list[tuple[byte
             places = [k for k, n in enumerate(names) if n == name or (role == IGNORED and n.startswith(name + "."))]
             for k in places:
                 roles[k] = role
-            if cells and options.labelled and not places:
+            if cells and options.labeled and not places:
                 raise Fault("NO_COLUMN", 0)
     for wanted, role in ((options.weight, WEIGHT), (options.label, LABEL)):
         if wanted in names:
             roles[names.index(wanted)] = role
-        elif cells and options.labelled and wanted is not None:
+        elif cells and options.labeled and wanted is not None:
             raise Fault("NO_COLUMN", 0)
     if header and len(names) > 1 and names[0] == "" and roles[0] == FEATURE:  # the index of pandas
         roles[0] = IGNORED
@@ -697,7 +697,7 @@ def csv_put(draft: Draft, options: Options, name: bytes, role: str, cell: bytes,
             draft.label, draft.label_at = cell, at
             if len(cell) > LONGEST_LABEL:
                 raise Fault("LONG_LABEL", at)
-        elif options.labelled:
+        elif options.labeled:
             raise Fault("NO_LABEL", at)
     elif role == WEIGHT:
         if value is None or not 0 <= value <= LARGEST:
@@ -740,7 +740,7 @@ def json_line(text: bytes, at: int, end: int, options: Options) -> Draft | None:
     i = _BLANK.match(text, i, end).end()
     if i < end:
         raise Fault("TRAILING", i)
-    if draft.label is None and options.labelled:
+    if draft.label is None and options.labeled:
         raise Fault("NO_LABEL", at)
     return draft
 

@@ -178,7 +178,7 @@ def test_pictures_can_be_read_on_light_and_dark_pages():
     for path in ROOT.glob("docs/**/*.svg"):
         text = path.read_text()
         assert figures.for_any_background(text) == text, path.name
-        assert f"text{{fill:{figures.GREY}}}" in text, path.name
+        assert f"text{{fill:{figures.GRAY}}}" in text, path.name
 
 
 @pytest.mark.parametrize("module", [docstrings, figures, links, llms])

@@ -71,7 +71,7 @@ class OnlineClassifier(OnlineModel):
         if isinstance(node, ObjectNode):
             return objects_with_classes(node, fresh)
         for one in fresh:
-            one.go_to(node.n_learnt)
+            one.go_to(node.n_learned)
         return with_classes(node, fresh)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -280,7 +280,7 @@ class OnlineClassifier(OnlineModel):
         try:
             places = fitted.target.encode(y)
         except DataError as problem:
-            raise DataError(f"{problem}, the labels learnt so far; leave such rows out, or learn them first") from None
+            raise DataError(f"{problem}, the labels learned so far; leave such rows out, or learn them first") from None
         hits = fitted.target.encode(answers) == places
         weight = check_weight(sample_weight, y.size)
         if not weight.any():

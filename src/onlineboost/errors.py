@@ -101,11 +101,11 @@ class ForkError(RuntimeError):
 
 
 class NotFittedError(ValueError, AttributeError):
-    """The model has not learnt anything yet."""
+    """The model has not learned anything yet."""
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """The error of a model that has learnt nothing; scikit-learn's own, too, where it is loaded."""
+    """The error of a model that has learned nothing; scikit-learn's own, too, where it is loaded."""
     theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
     return NotFittedError(message) if theirs is None else _both(theirs)(message)
 
@@ -140,7 +140,7 @@ class ReadWarning(UserWarning):
 
 
 class TicketError(ValueError):
-    """A ticket that cannot be told: of another model, told before, expired, or changed. Nothing was learnt."""
+    """A ticket that cannot be told: of another model, told before, expired, or changed. Nothing was learned."""
 
 
 class KernelError(TypeError):

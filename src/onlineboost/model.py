@@ -175,7 +175,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         with self.running_on(engine, workers, address):
             self._learn(X, y, None, sample_weight, fresh=True)
         if verbose:
-            print(f"{self!r} learnt {self.n_seen_:,} examples. {self.verdict()}".rstrip())
+            print(f"{self!r} learned {self.n_seen_:,} examples. {self.verdict()}".rstrip())
         return self
 
     @contextlib.contextmanager
@@ -206,7 +206,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
                 try:
                     if self._fitted is not None:
                         self._fitted.come_back()
-                except BaseException:  # the head and the record have learnt what the learners here have not
+                except BaseException:  # the head and the record have learned what the learners here have not
                     self._fitted = None
                     raise
                 finally:
@@ -245,11 +245,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         --------
         >>> from onlineboost import Linear
         >>> from onlineboost.readers import open_stream
-        >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
+        >>> rows = [({"size": k % 5, "color": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
         >>> model = Linear()
         >>> for page in open_stream(rows):
         ...     scores = model.learn(page)
-        >>> model.predict_one({"size": 3, "colour": "red"})
+        >>> model.predict_one({"size": 3, "color": "red"})
         1
         """
         with self._lock.turn():
@@ -257,7 +257,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return squeezed(scores) if squeeze else scores
 
     def _check_page(self, page: Page) -> None:
-        """Raise an error for a page that cannot be learnt."""
+        """Raise an error for a page that cannot be learned."""
         fitted = self._fitted
         if fitted is None:  # a copy: the seed of this model is drawn when it learns
             fitted = copy.deepcopy(self)._new_fitted(self._new_target().merged(page.target))
@@ -394,7 +394,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return fitted.scores(self._rows(fitted, X, loose), probabilities)
 
     def _rows(self, fitted: Fitted, X: Any, loose: bool = False) -> Rows:
-        """X as a table, or as pages that are read as those learnt were; with ``loose``, columns may be others."""
+        """X as a table, or as pages that are read as those learned were; with ``loose``, columns may be others."""
         if isinstance(X, Batch | Page | Pages):
             return _pages(X)
         if not _is_read(fitted, X):
@@ -651,7 +651,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         >>> for k in range(100):
         ...     model.learn_one({"size": k % 5, "heavy": k % 2}, k % 2)
         >>> ticket = model.ask({"size": 3, "heavy": 1})
-        >>> ticket.answer, ticket.probability > 0.5, len(model.pending)
+        >>> ticket.prediction, ticket.probability > 0.5, len(model.pending)
         (1, True, 1)
         >>> model.tell(ticket, 1)
         >>> len(model.pending)
@@ -719,11 +719,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
                 self._fitted.pending = before
                 raise
 
-    # ---- what was learnt
+    # ---- what was learned
 
     def _check_fitted(self) -> Fitted:
         if self._fitted is None:
-            raise not_fitted(f"this {type(self).__name__} has learnt nothing yet: call fit, partial_fit or learn_one")
+            raise not_fitted(f"this {type(self).__name__} has learned nothing yet: call fit, partial_fit or learn_one")
         return self._fitted
 
     @property
@@ -738,13 +738,13 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """The columns of the first data frame; an ``AttributeError`` for other sources."""
         names = self._check_fitted().columns.headings
         if names is None:
-            raise AttributeError("feature_names_in_: the model has learnt no data frame, whose columns have names")
+            raise AttributeError("feature_names_in_: the model has learned no data frame, whose columns have names")
         return np.array(names, object)
 
     @property
     def n_seen_(self) -> int:
         """Number of examples learned."""
-        return int(self._check_fitted().root.n_learnt)
+        return int(self._check_fitted().root.n_learned)
 
     @property
     def metrics_(self) -> Metrics:
@@ -840,7 +840,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             model predicts by its present trees until it has learned as many rows again.
         """
         if self._fitted is None:
-            raise not_fitted(f"this {type(self).__name__} has learnt nothing yet: there is nothing to save")
+            raise not_fitted(f"this {type(self).__name__} has learned nothing yet: there is nothing to save")
         fitted = {"model": self._fitted} | (
             {"base": base._fitted} if base is not None and base._fitted is not None else {}
         )
@@ -950,7 +950,7 @@ def _check_inner(model: Any) -> None:
 
 
 def _is_read(fitted: Fitted, X: Any) -> bool:
-    """Whether X is read as the streams that the model has learnt were: data frames, dicts, names of files."""
+    """Whether X is read as the streams that the model has learned were: data frames, dicts, names of files."""
     if fitted.columns.schema is None:  # and nothing of the readers is needed
         return False
     from onlineboost.readers.memory import kind_of

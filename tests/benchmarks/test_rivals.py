@@ -54,11 +54,11 @@ def test_a_run_on_a_real_stream(rivals, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["linear", "boosted linear", "VW", "VW boosting", "SGD", "River LR", "River HT"])
-def test_rows_are_predicted_before_they_are_learnt(worker, name):
+def test_rows_are_predicted_before_they_are_learned(worker, name):
     X, y = stream()
     coins = np.random.default_rng(1).choice([-1, 1], len(y))
-    learnt, guessed = (worker.measure(worker.MODELS[name], X, labels) for labels in (y, coins))
-    assert learnt["mistakes"] < 0.2 * len(y)
+    learned, guessed = (worker.measure(worker.MODELS[name], X, labels) for labels in (y, coins))
+    assert learned["mistakes"] < 0.2 * len(y)
     assert 0.45 * len(y) < guessed["mistakes"] < 0.55 * len(y)
 
 

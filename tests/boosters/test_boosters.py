@@ -140,7 +140,7 @@ def test_equals_the_pseudo_code(name, n, delivery, data):
 
 
 @given(n=st.sampled_from([1, 2, 3, 21, 64]), seed=st.integers(0, 10_000), gamma=st.floats(0.01, 0.49))
-def test_real_votes_without_normaliser_equal_the_formula(n, seed, gamma):
+def test_real_votes_without_normalizer_equal_the_formula(n, seed, gamma):
     """Real votes, coin 1/2 + gamma, raw binomial weights: what Vowpal Wabbit does, without its overflow."""
     rng = np.random.default_rng(seed)
     H, y = rng.uniform(-1, 1, size=(10, n)), np.where(rng.random(10) < 0.5, 1.0, -1.0)

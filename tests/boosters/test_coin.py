@@ -17,7 +17,7 @@ from onlineboost.boosters.shared.majority import weight_norms
 @pytest.mark.parametrize("normalizer", ["reachable", "mode", "none"])
 @pytest.mark.parametrize("N", [1, 2, 3, 21, 64, 100])
 def test_every_weight_is_correctly_rounded(N, normalizer):
-    """The nearest float64 of the exact quotient of whole numbers; within 1e-12 of a tie, either neighbour."""
+    """The nearest float64 of the exact quotient of whole numbers; within 1e-12 of a tie, either neighbor."""
     for gamma in (0.02, 0.1, 0.3, 0.49):
         b = 0.5 + gamma
         state = weight_table(N, b, normalizer, False)
@@ -47,14 +47,14 @@ def test_every_norm_is_correctly_rounded(N):
             assert error <= Fraction(math.ulp(float(found))) * (Fraction(1, 2) + Fraction(1, 10**12))
 
 
-def test_lemma_normaliser_bounds_every_weight_by_one():
+def test_lemma_normalizer_bounds_every_weight_by_one():
     for N in (2, 21, 301):
         for b in (0.51, 0.6, 0.75, 0.99):
             table = weight_table(N, b, "lemma", False).table
             assert table.min() >= 0 and table.max() <= 1
 
 
-def test_lemma_normaliser_is_lemma_4():
+def test_lemma_normalizer_is_lemma_4():
     """A weight over 1 / sqrt(2 pi m b q), where that is a bound."""
     N, b = 51, 0.6
     raw, bounded = (weight_table(N, b, normalizer, True) for normalizer in ("none", "lemma"))

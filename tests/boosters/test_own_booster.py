@@ -42,7 +42,7 @@ def own(round, vote=vote) -> type:
     return Mine
 
 
-def test_weights_that_are_none_are_refused_before_anything_is_learnt():
+def test_weights_that_are_none_are_refused_before_anything_is_learned():
     def round(state, h, y, p):
         for i in range(h.size):
             p[i] = state.level if h[i] != y else 1.0

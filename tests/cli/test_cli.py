@@ -180,7 +180,7 @@ def test_an_adaptive_model_says_when_the_stream_changed(letters, tmp_path, capsy
     said = re.findall(r"([\d,]+) drift, error has increased: the model is reset", err)
     assert said and all(2000 < int(number.replace(",", "")) < 2500 for number in said[:1])
     assert f"alarms: {'':>12} {len(said)}" in out
-    assert "The stream changed: " in out
+    assert "Concept drift: " in out
     facts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json")[0])
     assert [f"{alarm['example']:,}" for alarm in facts["alarms"]] == said
     assert run(capsys, "inspect", tmp_path / "m")[0].startswith("Adaptive, 4,000 examples learned")
@@ -200,7 +200,7 @@ def test_resuming_with_other_files_is_training_on_both(letters, tmp_path, capsys
     assert (tmp_path / "part").read_bytes() != (tmp_path / "whole").read_bytes()
 
 
-def test_ctrl_c_saves_what_was_learnt_and_resuming_gives_the_same_bits(letters, tmp_path, capsys):
+def test_ctrl_c_saves_what_was_learned_and_resuming_gives_the_same_bits(letters, tmp_path, capsys):
     """The stream comes through a pipe that stops in the middle, so that the signal finds the command at work."""
     run(capsys, "train", letters / "all.vw", "-n", 3, "-o", tmp_path / "whole", "-q")
     (tmp_path / "piped").mkdir()
@@ -273,7 +273,7 @@ def stopped(notes: dict, times: int) -> dict:
     input = {name: one[name] for name in ("name", "size", "digest")}
     left = [{**input, "times": 1}]
     place = {"input": input, "rows": one["rows"], "left": left, "error": False, "head": None, "times": times}
-    return {"unfinished": place, "learnt": [{**one, "times": times}] if times else []}
+    return {"unfinished": place, "learned": [{**one, "times": times}] if times else []}
 
 
 def test_resuming_with_another_spelling_of_the_path_goes_on_there(letters, tmp_path, capsys, monkeypatch):

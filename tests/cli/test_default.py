@@ -116,7 +116,7 @@ def test_the_rows_that_are_kept_are_said_and_may_be_left_out(letters, model, tmp
     assert f"the last {ROWS:,} are kept, binned (train --no-memory keeps none)" in run(capsys, "inspect", model)[0]
     run(capsys, "train", letters / "first.csv", "--no-memory", "--no-baseline", "-q", "-o", tmp_path / "m")
     facts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json")[0])
-    assert "rows_kept" not in facts and facts["settings"]["memory"] is False and len(facts["parts"]) == 9
+    assert "rows_kept" not in facts and facts["settings"]["memory"] is False and len(facts["members"]) == 9
 
 
 def test_efforts_are_those_of_the_class():
@@ -146,7 +146,7 @@ def test_the_default_is_compared_with_a_linear_learner(letters, model, capsys):
         result["verdict"] == f"OnlineBoostClassifier gained {points:.1f} points over Linear alone {interval}, {share}."
     )
     assert result["gain"] == pytest.approx(better.sum() / alone.sum())
-    assert result["resting"] == result["alarms"] == 0
+    assert result["paused_members"] == result["alarms"] == 0
 
 
 def test_resuming_counts_the_comparison_on(letters, model, capsys):
@@ -178,17 +178,17 @@ def test_a_part_that_starts_over_is_said(letters, model, capsys, monkeypatch):
     said = re.findall(r"([\d,]+) drift, error has increased: a member is reset", err)
     assert said and ROWS < int(said[0].replace(",", "")) < ROWS + 500
     assert f"alarms: {'':>12} {len(said)}" in out
-    assert f"The stream changed: 1 alarm, the last after {said[-1]} examples." in out
+    assert f"Concept drift: 1 alarm, the last after {said[-1]} examples." in out
 
 
 def test_parts_that_rest_are_said(letters, model, capsys, monkeypatch):
     monkeypatch.setattr(Ensemble, "n_paused_", property(lambda ensemble: 3))
     result = json.loads(run(capsys, "train", letters / "first.csv", "--json")[0])
-    assert result["resting"] == 3
+    assert result["paused_members"] == 3
     print_summary(result)
     assert "paused members:      3 (slow, and no gain in accuracy)" in capsys.readouterr().out
-    parts = json.loads(run(capsys, "inspect", model, "--json")[0])["parts"]
-    assert [part["resting"] for part in parts] == [False] * 7 + [True] * 3
+    parts = json.loads(run(capsys, "inspect", model, "--json")[0])["members"]
+    assert [part["paused"] for part in parts] == [False] * 7 + [True] * 3
     assert len(re.findall(r" \(paused\)\n", run(capsys, "inspect", model)[0])) == 3
 
 
@@ -199,9 +199,9 @@ def test_inspection_of_an_ensemble_shows_its_parts(letters, model, capsys):
     facts = json.loads(run(capsys, "inspect", model, "--json")[0])
     loaded = onlineboost.load(model)
     report = loaded.report()
-    assert [part["name"] for part in facts["parts"]] == report.names == list(map(brief, loaded._parts()))
-    for key in ("error alone", "weight", "earns"):
-        assert [part[key.replace(" ", "_")] for part in facts["parts"]] == report.columns[key][0].tolist()
+    assert [part["name"] for part in facts["members"]] == report.names == list(map(brief, loaded._parts()))
+    for key in ("error alone", "weight", "gain"):
+        assert [part[key.replace(" ", "_")] for part in facts["members"]] == report.columns[key][0].tolist()
     assert facts["settings"] == {
         "effort": "normal",
         "memory": True,
@@ -224,7 +224,7 @@ def test_inspection_of_an_ensemble_shows_its_parts(letters, model, capsys):
 
 def test_inspection_of_an_adaptive_model_shows_the_fast_learner(letters, tmp_path, capsys):
     run(capsys, "train", letters / "first.csv", "--adaptive", "-n", 5, "-q", "-o", tmp_path / "m")
-    parts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json")[0])["parts"]
+    parts = json.loads(run(capsys, "inspect", tmp_path / "m", "--json")[0])["members"]
     assert parts[1]["name"] == "Linear(learning_rate=32.0, standardize=True)"
     assert parts[0]["name"].startswith("Restarting(SafeBoost(Linear(standardize=True)")
 

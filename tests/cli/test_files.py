@@ -26,7 +26,7 @@ def same_model():
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The same rows as CSV, JSON lines, Parquet and Arrow, with an id that no model has learnt, and a model."""
+    """The same rows as CSV, JSON lines, Parquet and Arrow, with an id that no model has learned, and a model."""
     path = tmp_path_factory.mktemp("files")
     rng = np.random.default_rng(2)
     size, colour = rng.normal(size=300).round(3), rng.choice(["red", "blue"], 300)
@@ -130,7 +130,7 @@ def test_answers_while_learning_are_those_before_learning(folder, tmp_path, caps
         assert said in run(capsys, "train", file, *more, code=2)[1]
 
 
-def test_rows_whose_answers_cannot_be_written_are_learnt_once(tmp_path, capsys):
+def test_rows_whose_answers_cannot_be_written_are_learned_once(tmp_path, capsys):
     """The labels of the second file do not fit the Parquet file that the first one began."""
     files, model = [tmp_path / "1.csv", tmp_path / "2.csv"], tmp_path / "m"
     for file, label in zip(files, (1, 2.5), strict=True):

@@ -1,4 +1,4 @@
-"""Training that is interrupted, killed, resumed, repeated, or given a broken input: nothing is lost or learnt twice."""
+"""Training interrupted, killed, resumed, repeated, or given a broken input: nothing is lost or learned twice."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def files(rows, tmp_path):
 
 
 def stop(path, rows: int) -> None:
-    """Make a model that has learnt one pipe look like one that stopped in the middle, as its last checkpoint."""
+    """Make a model that has learned one pipe look like one that stopped in the middle, as its last checkpoint."""
     model, base, notes = load_all(path)
     [one] = notes["learnt"]
     input = {name: one[name] for name in ("name", "size", "digest")}
@@ -81,14 +81,14 @@ def stop(path, rows: int) -> None:
 # ---- inputs that were learned before
 
 
-def test_a_finished_input_is_not_learnt_twice(files, capsys):
+def test_a_finished_input_is_not_learned_twice(files, capsys):
     """As after a kill between the last save and the exit."""
     train(capsys, files / "all.vw", "-n", 3, "-o", files / "m")
     before = (files / "m").read_bytes(), (files / "m").stat().st_mtime_ns
     result, err = train(capsys, files / "all.vw", "--resume", files / "m")
     assert "all.vw: all 6,000 rows were learned before: skipped" in err
     assert "nothing to learn: use --again to train again on these files" in err
-    assert (result["examples"], result["learnt"]) == (6000, 0)
+    assert (result["examples"], result["learned"]) == (6000, 0)
     assert ((files / "m").read_bytes(), (files / "m").stat().st_mtime_ns) == before
     train(capsys, files / "all.vw", "--resume", files / "m", "-o", files / "copy")
     assert (files / "copy").read_bytes() == before[0]
@@ -98,23 +98,23 @@ def test_again_is_a_second_pass(files, capsys):
     train(capsys, files / "one.vw", files / "two.vw", "-n", 3, "-o", files / "twice", "--passes", 2)
     train(capsys, files / "one.vw", files / "two.vw", "-n", 3, "-o", files / "m")
     result, _ = train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m", "--again")
-    assert (result["examples"], result["learnt"]) == (12_000, 6000)
+    assert (result["examples"], result["learned"]) == (12_000, 6000)
     assert (files / "m").read_bytes() == (files / "twice").read_bytes()
-    assert train(capsys, files / "one.vw", "--resume", files / "m", "--passes", 2)[0]["learnt"] == 0
-    assert train(capsys, files / "one.vw", "--resume", files / "m", "--passes", 3)[0]["learnt"] == 4000
+    assert train(capsys, files / "one.vw", "--resume", files / "m", "--passes", 2)[0]["learned"] == 0
+    assert train(capsys, files / "one.vw", "--resume", files / "m", "--passes", 3)[0]["learned"] == 4000
 
 
 def test_again_needs_a_model(files, capsys):
     assert "--again needs --resume MODEL" in train(capsys, files / "all.vw", "--again", code=2)[1]
 
 
-def test_only_new_files_among_those_named_are_learnt(files, capsys):
+def test_only_new_files_among_those_named_are_learned(files, capsys):
     both = files / "one.vw", files / "two.vw"
     train(capsys, *both, "-n", 3, "-o", files / "whole")
     train(capsys, both[0], "-n", 3, "-o", files / "m")
     result, err = train(capsys, *both, "--resume", files / "m")
     assert "one.vw: all 4,000 rows were learned before: skipped" in err
-    assert result["learnt"] == 2000
+    assert result["learned"] == 2000
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
 
@@ -122,12 +122,12 @@ def test_the_file_may_have_moved_and_the_model_does_not_say_where_it_was(files, 
     train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
     (files / "elsewhere").mkdir()
     (files / "one.vw").rename(files / "elsewhere" / "one.vw")
-    assert train(capsys, files / "elsewhere" / "one.vw", "--resume", files / "m")[0]["learnt"] == 0
+    assert train(capsys, files / "elsewhere" / "one.vw", "--resume", files / "m")[0]["learned"] == 0
     assert str(files).encode() not in (files / "m").read_bytes()
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_only_rows_added_since_are_learnt(files, capsys, compressed):
+def test_only_rows_added_since_are_learned(files, capsys, compressed):
     pack = (lambda data: gzip.compress(data, mtime=0)) if compressed else bytes
     one, two = ((files / f"{name}.vw").read_bytes() for name in ("one", "two"))
     log = files / ("log.vw.gz" if compressed else "log.vw")
@@ -138,7 +138,7 @@ def test_only_rows_added_since_are_learnt(files, capsys, compressed):
     log.write_bytes(pack(one) + pack(two))
     result, err = train(capsys, log, "--resume", files / "m")
     assert f"{log}: grown since 4,000 rows were learned: continuing after them" in err
-    assert result["learnt"] == 2000
+    assert result["learned"] == 2000
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
 
@@ -148,7 +148,7 @@ def test_a_last_line_that_was_completed_since_is_a_change(files, capsys):
     (files / "log.vw").write_text("1 | a:1\n-1 | a:2 b:12\n1 | a\n")
     result, err = train(capsys, files / "log.vw", "--resume", files / "m")
     assert "grown" not in err
-    assert result["learnt"] == 3
+    assert result["learned"] == 3
 
 
 def test_a_file_with_new_content_is_a_new_file(files, capsys):
@@ -156,7 +156,7 @@ def test_a_file_with_new_content_is_a_new_file(files, capsys):
     train(capsys, files / "today.vw", "-n", 3, "-o", files / "m")
     (files / "today.vw").write_bytes((files / "two.vw").read_bytes())
     result, err = train(capsys, files / "today.vw", "--resume", files / "m")
-    assert "learnt before" not in err
+    assert "learned before" not in err
     assert result["examples"] == 6000
 
 
@@ -183,7 +183,7 @@ def test_a_stopped_input_that_changed_is_an_error_with_a_next_step(files, capsys
         "one.vw: has changed since training stopped at row 3,000: restore it, or learn all its rows with --again"
         in error["error"]
     )
-    assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4000
+    assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learned"] == 4000
 
 
 def test_a_stopped_input_that_grew_goes_on_where_it_stopped(files, capsys):
@@ -193,7 +193,7 @@ def test_a_stopped_input_that_grew_goes_on_where_it_stopped(files, capsys):
     log.write_bytes((files / "all.vw").read_bytes())
     result, err = train(capsys, log, "--resume", files / "m")
     assert "continuing after row 3,000" in err
-    assert result["learnt"] == 3000
+    assert result["learned"] == 3000
     train(capsys, log, "-n", 3, "-o", files / "whole")
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
@@ -205,11 +205,11 @@ def test_standard_input_is_known_by_its_first_rows(files, capsys):
 
     piped("one.vw", "-n", 3)
     again, err = piped("one.vw", "--resume", files / "m")
-    assert (again["examples"], again["learnt"]) == (4000, 0)
+    assert (again["examples"], again["learned"]) == (4000, 0)
     assert "standard input: first 4,000 rows were learned before: skipped" in err
-    assert piped("all.vw", "--resume", files / "m")[0]["learnt"] == 2000
-    assert piped("two.vw", "--resume", files / "m")[0]["learnt"] == 2000
-    assert piped("two.vw", "--resume", files / "m", "--again")[0]["learnt"] == 2000
+    assert piped("all.vw", "--resume", files / "m")[0]["learned"] == 2000
+    assert piped("two.vw", "--resume", files / "m")[0]["learned"] == 2000
+    assert piped("two.vw", "--resume", files / "m", "--again")[0]["learned"] == 2000
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +289,7 @@ def test_models_saved_in_python_can_be_resumed(files, capsys):
 
     onlineboost.OnlineBBM(n_estimators=3).fit(open_stream(files / "one.vw")).save(files / "m")
     result, _ = train(capsys, files / "two.vw", "--resume", files / "m")
-    assert result["learnt"] == 2000
+    assert result["learned"] == 2000
     assert onlineboost.load(files / "m").n_seen_ == 6000
 
 
@@ -322,7 +322,7 @@ def test_nohup_is_respected(files, rows):
     assert onlineboost.load(files / "m").n_seen_ == 120_000
 
 
-def test_a_closed_terminal_saves_what_was_learnt(files, rows):
+def test_a_closed_terminal_saves_what_was_learned(files, rows):
     """The terminal is gone: a hangup comes, and nothing can be printed."""
     os.mkfifo(files / "pipe.vw")
     pid, terminal = pty.fork()
@@ -345,21 +345,21 @@ def test_a_closed_terminal_saves_what_was_learnt(files, rows):
 # ---- broken inputs, full disks
 
 
-def test_a_data_error_keeps_what_was_learnt_and_resuming_gives_the_same_bits(files, rows, capsys):
+def test_a_data_error_keeps_what_was_learned_and_resuming_gives_the_same_bits(files, rows, capsys):
     path = files / "long.vw"
     path.write_text("".join(rows))
     train(capsys, path, "-n", 3, "-o", files / "whole")
     path.write_text("".join([*rows[:35_000], "1 | a:1x\n", *rows[35_001:]]))
     error, err = train(capsys, path, "-n", 3, "-o", files / "m", code=1)
     assert error["line"] == 35_001
-    learnt = onlineboost.load(files / "m").n_seen_
-    assert 16_384 <= learnt <= 35_000
-    assert f"{learnt:,} examples were learned before the error: saved to {files / 'm'}" in err
+    learned = onlineboost.load(files / "m").n_seen_
+    assert 16_384 <= learned <= 35_000
+    assert f"{learned:,} examples were learned before the error: saved to {files / 'm'}" in err
     assert f"continue with --resume {files / 'm'}" in err
     path.write_text("".join(rows))
     result, err = train(capsys, path, "--resume", files / "m")
-    assert f"continuing after row {learnt:,} of long.vw, with a changed file: earlier rows are assumed" in err
-    assert result["learnt"] == 40_000 - learnt
+    assert f"continuing after row {learned:,} of long.vw, with a changed file: earlier rows are assumed" in err
+    assert result["learned"] == 40_000 - learned
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
 
@@ -397,9 +397,9 @@ def test_a_full_disk_leaves_the_old_model_and_says_so(files, capsys):
 
 def test_a_file_named_twice_is_two_inputs(files, capsys):
     twice = [files / "one.vw"] * 2
-    assert train(capsys, *twice, "-n", 3, "-o", files / "m")[0]["learnt"] == 8000
-    assert train(capsys, *twice, "--resume", files / "m")[0]["learnt"] == 0
-    assert train(capsys, files / "one.vw", *twice, "--resume", files / "m")[0]["learnt"] == 4000
+    assert train(capsys, *twice, "-n", 3, "-o", files / "m")[0]["learned"] == 8000
+    assert train(capsys, *twice, "--resume", files / "m")[0]["learned"] == 0
+    assert train(capsys, files / "one.vw", *twice, "--resume", files / "m")[0]["learned"] == 4000
 
 
 def test_many_files_are_told_apart_in_one_line(files, rows, capsys):
@@ -408,14 +408,14 @@ def test_many_files_are_told_apart_in_one_line(files, rows, capsys):
     train(capsys, files / "part-*.vw", "-n", 3, "-o", files / "m")
     (files / "part-20.vw").write_text("".join(rows[5000:5200]))
     result, err = train(capsys, files / "part-*.vw", "--resume", files / "m")
-    assert result["learnt"] == 200
+    assert result["learned"] == 200
     assert "20 of 21 files were learned before: skipped" in err
 
 
 def test_a_checkpoint_at_the_last_row_is_finished_by_resuming(files, capsys):
     killed(files, 4000, files / "one.vw", "-n", 3, every=2000)
     assert load_all(files / "m")[2]["unfinished"]["rows"] == 4000
-    assert train(capsys, files / "one.vw", "--resume", files / "m")[0]["learnt"] == 0
+    assert train(capsys, files / "one.vw", "--resume", files / "m")[0]["learned"] == 0
     train(capsys, files / "one.vw", "-n", 3, "-o", files / "whole")
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
@@ -432,7 +432,7 @@ def test_two_hangups_are_one(files, rows):
     assert onlineboost.load(files / "m").n_seen_ >= 16384
 
 
-def test_a_stopped_stream_of_other_rows_is_learnt_from_its_beginning(files, capsys):
+def test_a_stopped_stream_of_other_rows_is_learned_from_its_beginning(files, capsys):
     def piped(name: str, *options: object) -> tuple[dict, str]:
         with standard_input(files / "piped", (files / name).read_bytes()):
             return train(capsys, "-", "-f", "vw", "-o", files / "m", *options)
@@ -440,10 +440,10 @@ def test_a_stopped_stream_of_other_rows_is_learnt_from_its_beginning(files, caps
     with standard_input(files / "piped", (files / "one.vw").read_bytes()):
         killed(files, 3000, "-", "-f", "vw", "-n", 3, every=1500)
     (files / "copy").write_bytes((files / "m").read_bytes())
-    assert piped("one.vw", "--resume", files / "m")[0]["learnt"] == 1000
+    assert piped("one.vw", "--resume", files / "m")[0]["learned"] == 1000
     (files / "m").write_bytes((files / "copy").read_bytes())
     result, err = piped("two.vw", "--resume", files / "m")
-    assert result["learnt"] == 2000
+    assert result["learned"] == 2000
     assert "stopped at row 3,000 of another stream: learning all rows" in err
 
 
@@ -470,14 +470,14 @@ def test_a_mended_file_with_a_new_one_beside_it(days, capsys):
     good, last = break_second(days), (days / "d2.vw").read_text()
     (days / "d2.vw").unlink()
     train(capsys, days / "d*.vw", "-n", 3, "-o", days / "m", code=1)
-    learnt = onlineboost.load(days / "m").n_seen_
-    assert learnt > 2000
+    learned = onlineboost.load(days / "m").n_seen_
+    assert learned > 2000
     (days / "d1.vw").write_text(good)
     (days / "d2.vw").write_text(last)
     result, err = train(capsys, days / "d*.vw", "--resume", days / "m")
     assert "d0.vw: all 2,000 rows were learned before: skipped" in err
-    assert f"continuing after row {learnt - 2000:,} of d1.vw, with a changed file" in err
-    assert result["learnt"] == 24_000 - learnt
+    assert f"continuing after row {learned - 2000:,} of d1.vw, with a changed file" in err
+    assert result["learned"] == 24_000 - learned
     assert (days / "m").read_bytes() == (days / "whole").read_bytes()
 
 
@@ -488,15 +488,15 @@ def test_only_the_failed_file_is_named(days, capsys):
     (days / "d1.vw").write_text(good)
     train(capsys, days / "d1.vw", "--resume", days / "m")
     assert (days / "m").read_bytes() == (days / "whole").read_bytes()
-    assert train(capsys, days / "d0.vw", days / "d1.vw", "--resume", days / "m")[0]["learnt"] == 0
+    assert train(capsys, days / "d0.vw", days / "d1.vw", "--resume", days / "m")[0]["learned"] == 0
 
 
 def test_an_error_in_the_first_rows_of_the_second_file_does_not_forget_the_first(files, capsys):
     (files / "bad.vw").write_text("1 | a:1x\n")
     train(capsys, files / "one.vw", files / "bad.vw", "-n", 3, "-o", files / "m", code=1)
     (files / "bad.vw").write_text("1 | a:1\n")
-    assert train(capsys, files / "bad.vw", "--resume", files / "m")[0]["learnt"] == 1
-    assert train(capsys, files / "one.vw", files / "bad.vw", "--resume", files / "m")[0]["learnt"] == 0
+    assert train(capsys, files / "bad.vw", "--resume", files / "m")[0]["learned"] == 1
+    assert train(capsys, files / "one.vw", files / "bad.vw", "--resume", files / "m")[0]["learned"] == 0
 
 
 def test_stopped_files_may_have_moved(files, capsys):
@@ -508,7 +508,7 @@ def test_stopped_files_may_have_moved(files, capsys):
         (files / name).rename(files / "elsewhere" / name)
     result, err = train(capsys, *(files / "elsewhere" / name for name in both), "--resume", files / "m")
     assert "continuing after row 500 of two.vw" in err
-    assert result["learnt"] == 1500
+    assert result["learned"] == 1500
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
 
@@ -519,7 +519,7 @@ def test_an_earlier_file_has_grown_since_the_training_stopped(files, rows, capsy
     result, err = train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m")
     assert "one.vw: grown since 4,000 rows were learned: continuing after them" in err
     assert "continuing after row 500 of two.vw" in err
-    assert result["learnt"] == 700 + 1500
+    assert result["learned"] == 700 + 1500
     assert [(one["name"], one["rows"], one["times"]) for one in load_all(files / "m")[2]["learnt"]] == [
         ("one.vw", 4700, 1),
         ("two.vw", 2000, 1),
@@ -532,7 +532,7 @@ def test_a_grown_file_that_stops_again_in_its_new_rows(files, rows, capsys):
         file.write("".join(rows[10_000:11_000]))
     train(capsys, files / "one.vw", "-n", 3, "-o", files / "whole")
     killed(files, 4500, files / "one.vw", "--resume", files / "m")
-    assert train(capsys, files / "one.vw", "--resume", files / "m")[0]["learnt"] == 500
+    assert train(capsys, files / "one.vw", "--resume", files / "m")[0]["learned"] == 500
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
 
@@ -543,7 +543,7 @@ def test_two_passes_stopped_anywhere(files, capsys):
         killed(files, at, *both, "-n", 3, "--passes", 2)
         result, err = train(capsys, *both, "--resume", files / "m")
         assert f"pass {1 + (at > 6000)} of 2" in err
-        assert result["learnt"] == 12_000 - at
+        assert result["learned"] == 12_000 - at
         assert (files / "m").read_bytes() == (files / "whole").read_bytes(), at
         (files / "m").unlink()
 
@@ -553,7 +553,7 @@ def test_a_file_named_twice_stopped_anywhere(files, capsys):
     train(capsys, *twice, "-n", 3, "-o", files / "whole", "--passes", 2)
     for at in (1000, 4500, 9000, 15_500):
         killed(files, at, *twice, "-n", 3, "--passes", 2)
-        assert train(capsys, *twice, "--resume", files / "m")[0]["learnt"] == 16_000 - at
+        assert train(capsys, *twice, "--resume", files / "m")[0]["learned"] == 16_000 - at
         assert (files / "m").read_bytes() == (files / "whole").read_bytes(), at
         (files / "m").unlink()
 
@@ -562,7 +562,7 @@ def test_stopped_in_a_file_that_is_not_named_now(files, capsys):
     killed(files, 4500, files / "one.vw", files / "two.vw", "-n", 3)
     result, err = train(capsys, files / "one.vw", files / "all.vw", "--resume", files / "m")
     assert "training had stopped at row 500 of two.vw, not among the files now: not continued" in err
-    assert result["learnt"] == 6000  # of all.vw
+    assert result["learned"] == 6000  # of all.vw
     assert load_all(files / "m")[2]["unfinished"] is None
 
 
@@ -575,7 +575,7 @@ def test_a_known_name_with_other_content_is_said(files, capsys):
 
 
 @pytest.mark.parametrize("at", [None, 3000])
-def test_a_stream_that_ends_before_the_rows_that_were_learnt(files, rows, capsys, at):
+def test_a_stream_that_ends_before_the_rows_that_were_learned(files, rows, capsys, at):
     def piped(n: int, *options: object, code: int = 0) -> dict:
         with standard_input(files / "piped", "".join(rows[:n]).encode()):
             return train(capsys, "-", "-f", "vw", "-o", files / "m", *options, code=code)[0]
@@ -590,10 +590,10 @@ def test_a_stream_that_ends_before_the_rows_that_were_learnt(files, rows, capsys
     assert f"standard input: ends after 2,000 rows, but {at or 4000:,} were learned before: restore it" in error
     assert ", or learn all its rows with --again" in error
     assert (files / "m").read_bytes() == before
-    assert piped(2000, "--resume", files / "m", "--again")["learnt"] == 2000
+    assert piped(2000, "--resume", files / "m", "--again")["learned"] == 2000
 
 
-def test_more_rows_were_learnt_than_a_grown_file_has(files, rows, capsys):
+def test_more_rows_were_learned_than_a_grown_file_has(files, rows, capsys):
     """Notes that somebody changed."""
     train(capsys, files / "one.vw", "-n", 3, "-o", files / "m")
     model, base, notes = load_all(files / "m")
@@ -603,7 +603,7 @@ def test_more_rows_were_learnt_than_a_grown_file_has(files, rows, capsys):
         file.write(rows[0])
     error, _ = train(capsys, files / "one.vw", "--resume", files / "m", code=1)
     assert "one.vw: ends after 4,001 rows, but 4,611,686,018,427,387,904 were learned before" in error["error"]
-    assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4001
+    assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learned"] == 4001
 
 
 def test_again_finishes_an_interrupted_training_first(files, capsys):
@@ -611,9 +611,9 @@ def test_again_finishes_an_interrupted_training_first(files, capsys):
     killed(files, 1500, files / "one.vw", "-n", 3)
     result, err = train(capsys, files / "one.vw", "--resume", files / "m", "--again")
     assert "--again: finishing the interrupted training first; repeat the command to train again" in err
-    assert result["learnt"] == 2500
+    assert result["learned"] == 2500
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
-    assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learnt"] == 4000
+    assert train(capsys, files / "one.vw", "--resume", files / "m", "--again")[0]["learned"] == 4000
 
 
 def test_again_that_was_interrupted(files, capsys):
@@ -621,7 +621,7 @@ def test_again_that_was_interrupted(files, capsys):
     train(capsys, *both, "-n", 3, "-o", files / "whole", "--passes", 2)
     train(capsys, *both, "-n", 3, "-o", files / "m")
     killed(files, 10_500, *both, "--resume", files / "m", "--again")
-    assert train(capsys, *both, "--resume", files / "m")[0]["learnt"] == 1500
+    assert train(capsys, *both, "--resume", files / "m")[0]["learned"] == 1500
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
 
@@ -645,7 +645,7 @@ def test_another_file_of_the_same_name_is_not_taken_for_the_mended_one(days, cap
     (days / "new" / "d1.vw").write_bytes((days / "d2.vw").read_bytes())
     error, _ = train(capsys, days / "new" / "d1.vw", "--resume", days / "m", code=1)
     assert "d1.vw: its first rows differ from the 16,384 rows learned before the error" in error["error"]
-    assert train(capsys, days / "new" / "d1.vw", "--resume", days / "m", "--again")[0]["learnt"] == 2000
+    assert train(capsys, days / "new" / "d1.vw", "--resume", days / "m", "--again")[0]["learned"] == 2000
 
 
 def test_files_of_the_same_name_in_several_folders(files, rows, capsys):
@@ -656,17 +656,17 @@ def test_files_of_the_same_name_in_several_folders(files, rows, capsys):
     train(capsys, *every, "-n", 3, "-o", files / "whole", "--passes", 2)
     killed(files, 1500, *every, "-n", 3, "--passes", 2)
     result, err = train(capsys, *every, "--resume", files / "m")
-    assert result["learnt"] == 4500
+    assert result["learned"] == 4500
     assert "has changed" not in err
     assert (files / "m").read_bytes() == (files / "whole").read_bytes()
 
 
-def test_a_finished_file_is_not_learnt_for_the_goal_of_another_of_its_name(files, rows, capsys):
+def test_a_finished_file_is_not_learned_for_the_goal_of_another_of_its_name(files, rows, capsys):
     for k in range(2):
         (files / f"{k}").mkdir()
         (files / f"{k}" / "d.vw").write_text("".join(rows[1000 * k : 1000 * k + 1000]))
     killed(files, 1500, files / "0" / "d.vw", files / "1" / "d.vw", "-n", 3)
-    assert train(capsys, files / "0" / "d.vw", "--resume", files / "m")[0]["learnt"] == 0
+    assert train(capsys, files / "0" / "d.vw", "--resume", files / "m")[0]["learned"] == 0
 
 
 def test_a_stopped_run_of_files_that_have_all_grown(files, rows, capsys):
@@ -674,7 +674,7 @@ def test_a_stopped_run_of_files_that_have_all_grown(files, rows, capsys):
     for name in ("one.vw", "two.vw"):
         with (files / name).open("a") as file:
             file.write("".join(rows[10_000:10_100]))
-    assert train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m")[0]["learnt"] == 1600 + 100 + 2100
+    assert train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m")[0]["learned"] == 1600 + 100 + 2100
     notes = load_all(files / "m")[2]
     assert [(one["rows"], one["times"]) for one in notes["learnt"]] == [(4100, 2), (2100, 2)]
-    assert train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m")[0]["learnt"] == 0
+    assert train(capsys, files / "one.vw", files / "two.vw", "--resume", files / "m")[0]["learned"] == 0

@@ -79,7 +79,7 @@ def test_rare_labels_have_f1_beside_the_error(data, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("learner", [[], ["--checkpoint-every", 300]])
-def test_a_threshold_is_learnt_saved_and_used(data, tmp_path, capsys, learner):
+def test_a_threshold_is_learned_saved_and_used(data, tmp_path, capsys, learner):
     wanted = ["--threshold", "recall=0.95", "-o", tmp_path / "m"]
     result = json.loads(run(capsys, "train", data, *MODEL, *wanted, *learner, "--json")[0])
     assert result["threshold"]["rule"] == "recall=0.95" and result["positive"]["recall"] > 0.7
@@ -170,7 +170,7 @@ def test_python_answers_by_the_threshold_of_the_file(tmp_path, capsys, labels, r
         model = onlineboost.load(tmp_path / file)
         assert [*map(str, model.predict(rows))] == told
         assert [str(model.predict_one(row)) for row in rows[:200]] == told[:200]
-        assert [str(ticket.answer) for ticket in model.ask(rows[:200])] == told[:200]
+        assert [str(ticket.prediction) for ticket in model.ask(rows[:200])] == told[:200]
         assert [*map(str, model.predict_many(pd.DataFrame(rows)))] == told
         assert model.score(rows, model.predict(rows)) == 1.0
         assert labels_of(run(capsys, "predict", tmp_path / file, data, "-q")[0]) == told

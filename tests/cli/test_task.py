@@ -45,7 +45,7 @@ def test_the_task_is_found(kind, tmp_path, capsys):
         assert result["no_change_error"] > result["error"]
 
 
-def test_the_logarithm_is_learnt_where_it_is_asked_for(tmp_path, capsys):
+def test_the_logarithm_is_learned_where_it_is_asked_for(tmp_path, capsys):
     write(tmp_path / "x.csv", lambda X: np.exp(X[:, 0]).round(3).tolist())
     command = "train", tmp_path / "x.csv", "--label", "y"
     run(capsys, *command, "--target", "log", "-o", tmp_path / "m")
@@ -156,7 +156,7 @@ def test_two_labels_are_asked_for(tmp_path, capsys):
         list(open_stream(frame[["a"]].to_numpy(), y=["x", "y", "z"], task="binary"))
 
 
-def test_a_label_that_was_not_learnt_is_named(tmp_path, capsys):
+def test_a_label_that_was_not_learned_is_named(tmp_path, capsys):
     write(tmp_path / "x.csv", LABELS["words"][0])
     run(capsys, "train", tmp_path / "x.csv", "--label", "y", "-a", "bbm", "-n", 3, "-q", "-o", tmp_path / "m")
     write(tmp_path / "new.csv", lambda X: ["yes", "no", "maybe"] * 100)

@@ -304,12 +304,12 @@ def test_classes_of_the_same_name_are_told_apart():
     state = namedtuple("State", "x")
     other = namedtuple("State", "x")
     other.__module__ = "elsewhere"
-    spelt = [cache._spelt(typeof(made(np.ones(2)))) for made in (state, other)]
+    spelled = [cache._spelled(typeof(made(np.ones(2)))) for made in (state, other)]
     turned = namedtuple("State", "a b"), namedtuple("State", "b a")
-    spelt_turned = [cache._spelt(typeof(made(1, 2))) for made in turned]
-    assert spelt_turned[0] != spelt_turned[1]
-    assert spelt[0] != spelt[1] and str(typeof(state(np.ones(2)))) == str(typeof(other(np.ones(2))))
-    assert cache._spelt(typeof((1.0, state(2)))) == f"builtins.tuple(0: float64, 1: {__name__}.State(x: int64))"
+    spelled_turned = [cache._spelled(typeof(made(1, 2))) for made in turned]
+    assert spelled_turned[0] != spelled_turned[1]
+    assert spelled[0] != spelled[1] and str(typeof(state(np.ones(2)))) == str(typeof(other(np.ones(2))))
+    assert cache._spelled(typeof((1.0, state(2)))) == f"builtins.tuple(0: float64, 1: {__name__}.State(x: int64))"
 
 
 TRIPLE = cache.llvm.get_process_triple()

@@ -122,13 +122,13 @@ def test_a_bad_cell_of_a_frame_is_found():
         Linear().fit(Frame(rows, ["age", "income"]), [0, 1])
 
 
-def test_masked_values_are_not_learnt():
+def test_masked_values_are_not_learned():
     X = np.ma.masked_equal(np.eye(2), 1.0)
     with pytest.raises(DataError, match="masked values"):
         Linear().fit(X, [0, 1])
 
 
-def test_large_sparse_input_is_learnt_in_pieces(monkeypatch, stream):
+def test_large_sparse_input_is_learned_in_pieces(monkeypatch, stream):
     X, y = stream
     whole = OnlineBBM(n_estimators=3).progressive_fit(sp.csr_matrix(X), y)
     monkeypatch.setattr(batches, "_ROWS", 7)

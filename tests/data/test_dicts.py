@@ -225,7 +225,7 @@ def test_dicts_read_as_json_are_those_of_the_reference(x, option):
     x["read"] = []  # which is no feature
     given = {option[0]: (option[1],)} if option else {}
     text = json.dumps(x).encode() + b"\n"
-    options = reference_readers.Options(labelled=False, label="no label", **given)
+    options = reference_readers.Options(labeled=False, label="no label", **given)
     result = reference_readers.read("jsonl", text, options)
     ((_, _, features),) = result.rows
     ids, values = [id for id, _ in features], np.array([value for _, value in features], np.float32).tobytes()
@@ -343,7 +343,7 @@ def test_ids_of_a_plan_are_not_written_to():
 
 
 def test_a_name_is_told_until_it_is_added():
-    """Also that of a dict that was asked for, refused, or learnt with weight 0."""
+    """Also that of a dict that was asked for, refused, or learned with weight 0."""
     columns, x = Columns(), {"a": 0, "b": "red", "c": None}
     for _ in range(3):
         assert not columns.row(x, False).names
@@ -457,7 +457,7 @@ def test_new_words_are_hashed_once(monkeypatch):
     assert hashed == [f"b=word {k}" for k in range(20)]
 
 
-def test_words_are_learnt_one_at_a_time_as_in_batches():
+def test_words_are_learned_one_at_a_time_as_in_batches():
     rng = np.random.default_rng(0)
     rows = [
         {"a": float(a), "b": f"word {b}", "c": None if c else "2026-11-15"} for a, b, c in rng.integers(0, 4, (200, 3))

@@ -207,7 +207,7 @@ def test_answers_by_any_source(kind, tmp_path):
     assert np.array_equal(model.decision_function(pl.from_pandas(frame(NAMES, ALL))), scores)
     assert [model.decision_one(x) for x in dicts(NAMES, slice(0, 20))] == scores[:20].tolist()
     known = frame(NAMES, ALL).assign(unknown=5.0)
-    with pytest.raises(DataError, match="a column 'unknown', which the model has not learnt"):
+    with pytest.raises(DataError, match="a column 'unknown', which the model has not learned"):
         model.predict(known)
     with pytest.warns(UserWarning, match="a column 'unknown'"):
         found = model.decision_function(open_stream(known, like=model, labels="ignored", columns="warn"))

@@ -79,7 +79,7 @@ def test_labels_that_are_none(y, message):
         list(open_stream(X, y=y))
 
 
-def test_a_class_that_was_not_learnt_cannot_be_scored():
+def test_a_class_that_was_not_learned_cannot_be_scored():
     model = Linear().fit(X, ["a", "b", "c", "d"] * 10)
     with pytest.raises(DataError, match="the label 'z' at row 1: .* leave such rows out, or learn them first"):
         model.score(X[:2], ["a", "z"])
@@ -93,7 +93,7 @@ def bytes_of(model, folder) -> bytes:
 
 
 @pytest.mark.parametrize("kind", [OnlineBoost, Linear, OnlineBBM, OnlineMBBM, ClassTree])
-def test_more_labels_than_max_classes_are_refused_before_anything_is_learnt(kind, tmp_path):
+def test_more_labels_than_max_classes_are_refused_before_anything_is_learned(kind, tmp_path):
     rows, ids = np.random.default_rng(0).normal(size=(202, 3)), np.arange(202) % 101
     advice = "is the label an id, or a number to predict.*another label.*OnlineBoostRegressor.*a larger max_classes"
     with pytest.raises(DataError, match=f"y has 101 different labels .*, more than 100: {advice}"):

@@ -434,7 +434,7 @@ def test_the_command_tells_all_about_a_set(capsys):
     facts = dict(re.findall(r"^([\w+ ]+): +(.*)$", out, re.M))
     assert facts["location"] == "manual download"
     assert facts["features"] == "29,163 (77.68 non-zero per example)"
-    assert facts["licence"] == "for research"
+    assert facts["license"] == "for research"
     assert re.search(r"Online BBM +0.0485", out)
     out, _ = run(capsys, "vehv2binary")
     assert "no public set has this name" in out

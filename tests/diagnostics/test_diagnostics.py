@@ -55,7 +55,7 @@ def assert_identity(model) -> None:
 
 @pytest.mark.parametrize("name", SETS or [pytest.param("", marks=pytest.mark.skip(NO_DATA.format("sets")))])
 def test_the_certificate_is_an_identity_on_real_data(name):
-    """T3, to 1e-6 T: weights or sampling, importance weights, even and odd N, every normaliser.
+    """T3, to 1e-6 T: weights or sampling, importance weights, even and odd N, every normalizer.
 
     Seen to fail if: Phi_0 is that of N - 1 learners; norms are those of the mode; importance weights are not counted;
     edges are taken after sampling; ties are not mistakes (even N).

@@ -237,7 +237,7 @@ def test_classes_that_are_named_begin_at_once(rows, tmp_path):
 
 
 def test_probabilities_are_calibrated(rows):
-    """The temperature is learnt: better than none, on rows to come."""
+    """The temperature is learned: better than none, on rows to come."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 5)).astype(np.float32)
     y = (X[:, :3] + 0.7 * rng.normal(size=(4000, 3))).argmax(axis=1)
@@ -250,7 +250,7 @@ def test_probabilities_are_calibrated(rows):
 
 @pytest.mark.parametrize("votes", ["now", "then"])
 def test_tickets_over_classes(votes, rows):
-    """At once, a ticket told is a row learnt; a label may be that of a new class, also for tickets given before it."""
+    """At once, a ticket told is a row learned; a label may be that of a new class, also for tickets given before it."""
     X, y = rows
     dicts = [dict(enumerate(row)) for row in X.tolist()]
     model, other = MODELS["stacked"](), MODELS["stacked"]()
@@ -260,7 +260,7 @@ def test_tickets_over_classes(votes, rows):
         other.learn_one(x, label)
     assert np.array_equal(model.decision_function(X[:50]), other.decision_function(X[:50]))
     tickets = [model.ask(x) for x in dicts[300:340]]
-    assert {ticket.answer for ticket in tickets} <= {"a", "b", "d"}
+    assert {ticket.prediction for ticket in tickets} <= {"a", "b", "d"}
     assert all(1 / 3 < ticket.probability <= 1 for ticket in tickets)
     model.tell(tickets[5], "e")
     model.tell(tickets[:5], y[300:305].tolist())

@@ -60,7 +60,7 @@ def divide(monkeypatch):
     return choose
 
 
-def learnt(booster, learner, rows, jobs: int, batch: int):
+def learned(booster, learner, rows, jobs: int, batch: int):
     X, y, weight = rows
     model = make(booster, learner, n=N)
     model.n_jobs = jobs
@@ -76,11 +76,11 @@ def learnt(booster, learner, rows, jobs: int, batch: int):
 @pytest.mark.parametrize(("booster", "learner"), L)
 def test_groups_threads_and_batches_do_not_change_a_bit(booster, learner, rows, divide):
     """The promise of the README: any groups of learners, any number of threads, any batches."""
-    scores, states = learnt(booster, learner, rows, 1, ROWS)
+    scores, states = learned(booster, learner, rows, 1, ROWS)
     for size, threads in DIVIDED:
         divide(size, threads)
         batch = 53 * threads if size == 3 else ROWS
-        found, mine = learnt(booster, learner, rows, threads + 1, batch)
+        found, mine = learned(booster, learner, rows, threads + 1, batch)
         assert np.array_equal(found, scores), (size, threads)
         assert mine == states, (size, threads)
     # One sees all votes at once, another resets learners; tables of tokens grow.
@@ -138,7 +138,7 @@ def test_groups_go_side_by_side_where_the_median_of_three_comparisons_is_faster(
     assert choice.rows_left == groups._DECIDED
 
 
-def test_groups_wait_for_busy_neighbours_longer_and_longer():
+def test_groups_wait_for_busy_neighbors_longer_and_longer():
     choice, pauses = Choice(), []
     for _ in range(3):
         choice.see(1.5, 1.0)
@@ -200,7 +200,7 @@ def test_what_a_stage_leaves_for_later_is_done_by_the_caller():
 
 
 def test_one_interrupt_ends_learning_between_two_batches(monkeypatch):
-    """Ctrl-C while threads learn: it is raised, and the model has learnt whole batches, as if there were no more."""
+    """Ctrl-C while threads learn: it is raised, and the model has learned whole batches, as if there were no more."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120_000, 10)).astype(np.float32)
     y = np.where(X[:, 0] > 0, 1, -1)
@@ -212,6 +212,6 @@ def test_one_interrupt_ends_learning_between_two_batches(monkeypatch):
         model.partial_fit(X[3000:], y[3000:])
     n = model.n_seen_
     assert 3000 < n < 120_000
-    assert all(part.n_learnt == n for part in model._fitted.root.parts)
+    assert all(part.n_learned == n for part in model._fitted.root.parts)
     fewer = OnlineBoost("low", random_state=0).partial_fit(X[:n], y[:n])
     assert everything(fewer) == everything(model)

@@ -95,7 +95,7 @@ def test_a_dict_without_a_known_feature_is_answered_with_a_warning():
     with pytest.warns(UserWarning, match="x has 'Size', 'Heavy', the model knows 'heavy', 'size'"):
         model.predict_one({"Size": 3, "Heavy": 1})
     for ask in (model.predict_proba_one, model.explain_one, model.ask):
-        with pytest.warns(UserWarning, match="no feature of x was learnt"):
+        with pytest.warns(UserWarning, match="no feature of x was seen"):
             ask({"colour": "red"})
     for known in ({}, {"size": 3}, {"size": 3, "colour": 1.0}):  # no warning, which would be an error here
         model.predict_one(known)

@@ -68,7 +68,7 @@ def test_states_that_were_replaced_are_freed(kind):
     assert end == [model.predict_one(X[0])]
 
 
-def test_a_model_that_starts_over_frees_what_it_had_learnt():
+def test_a_model_that_starts_over_frees_what_it_had_learned():
     X, y = rows(4000, 3)
     model = Adaptive(OnlineBBM(Tree(3, max_slots=64), 3, random_state=0)).partial_fit(X, y)
     for x, label in zip(X[:40], y[:40], strict=True):

@@ -95,7 +95,7 @@ def test_features_that_come_while_parts_rest_are_not_met(monkeypatch):
     for name, value in {"FIRST_LOOK": 96, "LOOK_EVERY": 64, "LENGTH": 256, "LONG_ROW": 1}.items():
         monkeypatch.setattr(resting, name, value)
     decide = resting.Rest.decide
-    monkeypatch.setattr(resting.Rest, "decide", lambda rest, learnt, *_: decide(rest, learnt, 1.0, 1.0, False))
+    monkeypatch.setattr(resting.Rest, "decide", lambda rest, learned, *_: decide(rest, learned, 1.0, 1.0, False))
     X, y = rows(700, 3)
     dicts = [({f"x{j}": float(x) for j, x in enumerate(row)}, int(label)) for row, label in zip(X, y, strict=True)]
     for k in range(150, 300):

@@ -113,7 +113,7 @@ def test_probabilities_are_those_of_one_state(name):
     assert set(found) <= set(states)
 
 
-def test_batches_are_learnt_while_others_predict(stream):
+def test_batches_are_learned_while_others_predict(stream):
     X, y = stream
     parts = [slice(k, k + 10) for k in range(0, 400, 10)]
 
@@ -261,7 +261,7 @@ def test_read_only_models_predict_and_go_on(name, stream, tmp_path):
     assert np.array_equal(mapped.progressive_fit(X[300:], y[300:]), model.progressive_fit(X[300:], y[300:]))
 
 
-def test_read_only_rows_are_learnt(stream):
+def test_read_only_rows_are_learned(stream):
     X, y = stream[0].copy(), stream[1].copy()
     X.flags.writeable = y.flags.writeable = False
     assert np.array_equal(OnlineBBM().progressive_fit(X, y), OnlineBBM().progressive_fit(*stream))
@@ -294,7 +294,7 @@ def test_learning_goes_on_while_a_model_is_written(stream, tmp_path, monkeypatch
 
 
 def test_a_pickle_holds_copies(stream):
-    """Pickle reads the arrays after the lock was given back: they must not be those that are learnt."""
+    """Pickle reads the arrays after the lock was given back: they must not be those that are learned."""
     fitted = OnlineBBM(n_estimators=3).fit(*stream)._fitted
     copied = fitted.__getstate__()["root"].arrays()
     assert not any(np.shares_memory(copied[name], array) for name, array in fitted.root.arrays().items())

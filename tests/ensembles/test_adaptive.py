@@ -307,16 +307,16 @@ def test_what_is_inside_can_be_asked():
     X, y = changing()
     model = Adaptive(OnlineBBM(Tree(3), 5, random_state=0), delta=0.05).fit(X, y)
     assert model.n_alarms_ > 1
-    assert f"The stream changed: {model.n_alarms_} alarms, the last after" in model.verdict()
+    assert f"Concept drift: {model.n_alarms_} alarms, the last after" in model.verdict()
     assert "The model without the fast learner, since then: Boosting" in model.verdict()
     inside = model.estimator_
     assert inside.n_seen_ == 3000 - model.alarms_[-1].example
     assert str(model.report()) == str(inside.report())
     assert model.n_features_seen() == 5
-    assert "There was no alarm. Boosting" in Adaptive(OnlineBBM(n_estimators=5)).fit(*load_letter()).verdict()
+    assert "No drift alarms. Boosting" in Adaptive(OnlineBBM(n_estimators=5)).fit(*load_letter()).verdict()
     assert Adaptive(OnlineBBM(n_estimators=5), reset="none").fit(X, y).verdict().startswith("Boosting")
     alone = Adaptive(Tree(3), delta=0.05).fit(X[:1000], y[:1000])
-    assert alone.verdict() == f"The stream changed: 1 alarm, the last after {alone.alarms_[0].example} examples."
+    assert alone.verdict() == f"Concept drift: 1 alarm, the last after {alone.alarms_[0].example} examples."
     with pytest.raises(ParameterError, match="a single learner has no report"):
         alone.report()
 
@@ -377,7 +377,7 @@ def test_parameters_are_checked(parameters, message):
 
 
 def test_what_is_inside_is_a_copy():
-    """It once shared the names, and read beyond its arrays when the model had learnt more of them."""
+    """It once shared the names, and read beyond its arrays when the model had learned more of them."""
     model = Adaptive(OnlineBBM(n_estimators=3))
     for k in range(50):
         model.learn_one({"a": k % 3, "b": 1.0}, k % 2)

@@ -222,7 +222,7 @@ def test_what_parts_earn_is_the_margin():
     model = StackedEnsemble([Linear(), OnlineBBM(Tree(3), 5, head="stack"), NaiveBayes()], random_state=0).fit(X, y)
     scales, stack = model._fitted.root.scales, model._fitted.root.stack
     report = model.report()
-    earns, weights = report.columns["earns"][0], report.columns["weight"][0]
+    earns, weights = report.columns["gain"][0], report.columns["weight"][0]
     assert earns.argmax() in (0, 1)
     assert np.array_equal(weights, stack.weights[:-1])
     np.testing.assert_allclose(earns, scales.earned[:-1] / scales.earned[-1])
@@ -234,8 +234,8 @@ def test_what_parts_earn_is_the_margin():
     assert text.startswith("StackedEnsemble, 3 parts, 3,000 examples\npart")
     assert "The ensemble " in text and "Linear()" in text
     X, y = noise()
-    assert "NaiveBayes(max_slots=16) (rests)" in str(resting_model().fit(X, y).report())
-    assert "2 parts rest" in resting_model().fit(X, y).verdict()
+    assert "NaiveBayes(max_slots=16) (paused)" in str(resting_model().fit(X, y).report())
+    assert "2 members are paused" in resting_model().fit(X, y).verdict()
 
 
 def test_the_report_shows_the_stack_that_answers():
@@ -300,9 +300,9 @@ def test_an_interrupt_between_two_counters_does_no_harm(monkeypatch):
         patched.setattr(resting.Rest, "decide", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X[50:300], y[50:300])
-    learnt = model.n_seen_
+    learned = model.n_seen_
     model.partial_fit(X[300:], y[300:])  # it once went round for ever
-    assert model.n_seen_ == learnt + len(y) - 300
+    assert model.n_seen_ == learned + len(y) - 300
 
 
 def test_zeros_and_missing_values_do_not_make_rows_long():
@@ -448,7 +448,7 @@ def test_votes_for_classes_are_no_log_odds():
 
 
 def test_later_rows_in_time_order_are_answered_sensibly():
-    """An id and a date, whose values are beyond any that were learnt, must not lead linear parts astray."""
+    """An id and a date, whose values are beyond any that were learned, must not lead linear parts astray."""
     X, y = houses(10_000, 40, 2)
     y /= np.exp(0.06 * X[:, 0] / 365)
     dear, with_id = y > np.median(y), np.column_stack([900_000 + np.arange(10_000), X])

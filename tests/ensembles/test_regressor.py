@@ -155,12 +155,12 @@ def test_threads_give_the_same_bits(kind):
 
 @every_model
 def test_targets_may_come_later(kind, rows):
-    """Told at once, a ticket is a row that was learnt."""
+    """Told at once, a ticket is a row that was learned."""
     X, y, _ = rows
     model, twin = (MODELS[kind]().fit(X[:150], y[:150]) for _ in range(2))
     for k in range(150, 170):
         (ticket,) = model.ask(X[k : k + 1])
-        assert ticket.answer == twin.predict(X[k : k + 1])[0]
+        assert ticket.prediction == twin.predict(X[k : k + 1])[0]
         model.tell(ticket, y[k])
         twin.partial_fit(X[k : k + 1], y[k : k + 1])
     if kind != "ensemble":  # its stack computes the answer given then from the units of y: a digit is lost
@@ -234,7 +234,7 @@ def test_coverages_that_are_none(coverage, message):
 
 
 def test_later_rows_in_time_order_are_answered_sensibly():
-    """A date, whose values are beyond any that were learnt, must not lead linear parts astray."""
+    """A date, whose values are beyond any that were learned, must not lead linear parts astray."""
     X, y = houses(10_000, 80, 1)
     model = OnlineBoostRegressor().fit(X[:5000], y[:5000])
     low, high = model.predict_interval(X[5000:])
@@ -258,15 +258,15 @@ def test_the_stack_equals_the_slow_one(n):
     middle, typical, errors = np.empty(300), np.empty(300), np.zeros(300)
     stack, slow, logs = new_number_stack(n), reference.NumberStack(n), new_scaling(LOG)
     logs.units[:] = 0.0, 0.5
-    centres = rng.normal(size=(2, 300))
-    rows = np.array([0, 300]), scores, t, weight, np.empty((300, 1)), centres[0], middle, typical, errors
-    states = new_scaling(), stack, new_spread(), logs, centres[1], 5
+    centers = rng.normal(size=(2, 300))
+    rows = np.array([0, 300]), scores, t, weight, np.empty((300, 1)), centers[0], middle, typical, errors
+    states = new_scaling(), stack, new_spread(), logs, centers[1], 5
     Call(stack_numbers, *rows, states, True, False, np.empty(n + 1))()
     for r in range(300):
         x = scores[:, r].copy()
         x[2] += x[1]  # the third part learns what the second one leaves
         if n == 7:
-            x[5:] = np.exp(centres[1, r] + 0.5 * np.cumsum(x[5:])) - centres[0, r]
+            x[5:] = np.exp(centers[1, r] + 0.5 * np.cumsum(x[5:])) - centers[0, r]
         assert middle[r] == pytest.approx(slow.answer(x), abs=1e-9)
         if weight[r] > 0:
             slow.learn(x, t[r], weight[r])
@@ -282,7 +282,7 @@ def prices(n: int = 3000) -> tuple[np.ndarray, np.ndarray]:
     return X, 1e5 * np.exp(3 * X[:, 0] + X[:, 1] + (X[:, 2] > 0.5) + 0.1 * rng.normal(size=n))
 
 
-def test_prices_are_learnt_by_their_logarithm():
+def test_prices_are_learned_by_their_logarithm():
     X, y = prices()
     errors = {}
     for target in ("identity", "auto", "log"):
@@ -306,7 +306,7 @@ def test_a_model_of_logarithms_is_that_of_targets_in_logarithms():
 @pytest.mark.parametrize(
     "change", [lambda y: y - 1e9, lambda y: y + 1e9, lambda y: np.where(np.arange(y.size) == 3, 0, y)]
 )
-def test_targets_that_have_no_logarithm_or_hardly_differ_in_it_are_learnt_as_they_are(change):
+def test_targets_that_have_no_logarithm_or_hardly_differ_in_it_are_learned_as_they_are(change):
     X, y = prices(300)
     found = OnlineBoostRegressor().progressive_interval(X, change(y))
     assert np.array_equal(found, OnlineBoostRegressor(target="identity").progressive_interval(X, change(y)))

@@ -1,4 +1,4 @@
-"""Labels that are rare: metrics of the positive label, and thresholds learnt on the way."""
+"""Labels that are rare: metrics of the positive label, and thresholds learned on the way."""
 
 from __future__ import annotations
 

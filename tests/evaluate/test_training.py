@@ -80,7 +80,7 @@ def test_learners_to_spare_are_told(pages):
     assert training.verdict().endswith("The first 2 of 5 learners would be enough: the others have no edge.")
 
 
-def test_nothing_was_learnt():
+def test_nothing_was_learned():
     assert Training(OnlineBBM(), Linear()).verdict() == ""
 
 

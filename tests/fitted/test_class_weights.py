@@ -150,7 +150,7 @@ def test_pages_python_objects_and_boosters_of_many_classes():
         assert np.array_equal(joined_scores(scores), joined_scores(wanted))
 
 
-def test_with_last_labels_a_label_of_weight_0_was_not_learnt():
+def test_with_last_labels_a_label_of_weight_0_was_not_learned():
     X, y, _ = stream("two", 300)
     kept = np.array(y) != "a"
     one = MODELS["two"](lag=2, class_weight={"a": 0}).partial_fit(X, y, ["a", "b"])

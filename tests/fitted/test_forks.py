@@ -74,7 +74,7 @@ def made() -> OnlineBBM:
     return model
 
 
-def learnt(model) -> tuple[int, dict]:
+def learned(model) -> tuple[int, dict]:
     model.learn_one({"a": 1.0, "b": 2.0}, 1)
     return model.n_seen_, model.predict_proba_one({"a": 1.0})
 
@@ -84,9 +84,9 @@ def test_locks_of_other_threads_are_free_in_a_child(kind):
     model, twin = made(), made()
     lock = model._fitted.lock
     with held({"reading": lock.reading, "turn": lock.turn(), "pending": model.pending.lock}[kind]):
-        assert in_child(lambda: learnt(model)) == str(learnt(twin))
+        assert in_child(lambda: learned(model)) == str(learned(twin))
         assert in_child(lambda: model.tell(model.ask({"a": 1.0}), 1)) == "None"
-    assert str(learnt(model)) == str(learnt(made()))  # and the parent goes on
+    assert str(learned(model)) == str(learned(made()))  # and the parent goes on
 
 
 def test_the_reader_of_dicts_is_free_in_a_child():
@@ -113,19 +113,19 @@ def test_a_model_that_was_being_changed_says_so_in_a_child(tmp_path):
         for call in calls:
             found = in_child(call)
             assert "ForkError" in found and "load it from a file, or fork when nothing learns" in found
-        assert in_child(lambda: learnt(load(tmp_path / "model"))) == str(learnt(made()))
-    assert str(learnt(model)) == str(learnt(made()))
+        assert in_child(lambda: learned(load(tmp_path / "model"))) == str(learned(made()))
+    assert str(learned(model)) == str(learned(made()))
 
 
 def test_a_writer_that_still_waits_has_changed_nothing():
     model = made()
     lock = model._fitted.lock
     with held(lock.reading):
-        writer = threading.Thread(target=learnt, args=(model,))
+        writer = threading.Thread(target=learned, args=(model,))
         writer.start()
         while lock.writer is None:
             pass
-        assert in_child(lambda: learnt(model)) == str(learnt(made()))
+        assert in_child(lambda: learned(model)) == str(learned(made()))
     writer.join()
 
 

@@ -138,7 +138,7 @@ def test_batches_saving_copies_threads_and_single_rows_do_not_matter(kind, tmp_p
 
 
 @every_model
-def test_predictions_see_the_last_labels_that_were_learnt(kind):
+def test_predictions_see_the_last_labels_that_were_learned(kind):
     X, y = stream(kind)
     lagged, plain = MODELS[kind](), MODELS[kind](0)
     for page in pages(kind, dicts(X[:400]), y[:400]):
@@ -159,7 +159,7 @@ def test_a_ticket_has_the_labels_that_were_known_when_it_was_asked(kind, tmp_pat
     for r, row in enumerate(rows):
         last = {f"label[-{k}]": told[-k] for k in range(1, LAG + 1) if len(told) >= k and told[-k] != 0}
         waiting.append((late.ask(row), hand.ask(row | last), y[r]))
-        assert waiting[-1][0].answer == waiting[-1][1].answer
+        assert waiting[-1][0].prediction == waiting[-1][1].prediction
         if r == 150:
             late.save(tmp_path / "model")
             late = onlineboost.load(tmp_path / "model")
@@ -181,7 +181,7 @@ def test_delays_are_those_of_tickets():
         late.learn(page, squeeze=False)
     for r, row in enumerate(dicts(X)):
         waiting.append((asked.ask(row), y[r]))
-        answers.append(waiting[-1][0].answer)
+        answers.append(waiting[-1][0].prediction)
         if len(waiting) > 5:
             asked.tell(*waiting.popleft())
     assert differing(late.model, asked) == []

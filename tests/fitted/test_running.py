@@ -1,4 +1,4 @@
-"""Running metrics: those of the scores that rows had before they were learnt, for any batches and any source."""
+"""Running metrics: those of the scores that rows had before they were learned, for any batches and any source."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def stream(kind: str):
     return open_stream(weighted, y=y, weight="w", task="number" if kind == "numbers" else "classes")
 
 
-def learnt(kind: str, *sizes: int):
-    """A model that has learnt in batches of these sizes; without any, row by row."""
+def learned(kind: str, *sizes: int):
+    """A model that has learned in batches of these sizes; without any, row by row."""
     model, (rows, y, weight) = MODELS[kind](), data(kind)
     for row, label, own in zip(rows, y, weight.tolist(), strict=True) if not sizes else ():
         model.learn_one(row, label, own)
@@ -66,19 +66,19 @@ def kept(model) -> list[bytes]:
 @pytest.mark.parametrize("kind", MODELS)
 def test_metrics_are_the_same_for_any_batches_and_after_loading(kind, tmp_path):
     """Rows of weight 0 do not count; the first row of a class is answered without it."""
-    single, mixed = learnt(kind), learnt(kind, 100, 1, 2, 7)
+    single, mixed = learned(kind), learned(kind, 100, 1, 2, 7)
     assert kept(single) == kept(mixed)
     assert single.metrics_.last.rows == 1000
     mixed.save(tmp_path / "model")
     loaded = onlineboost.load(tmp_path / "model")
     assert kept(loaded) == kept(mixed)
     assert loaded.metrics_.all[:3] == mixed.metrics_.all[:3]
-    assert (loaded.metrics_.all.rate, loaded.metrics_.last.rate) == (None, None)  # of the process that learnt
+    assert (loaded.metrics_.all.rate, loaded.metrics_.last.rate) == (None, None)  # of the process that learned
 
 
 @pytest.mark.parametrize("kind", ["two", "classes", "numbers"])
 def test_metrics_are_those_of_river(kind):
-    """Of the last 1,000 rows: all others were learnt before, so that there are answers."""
+    """Of the last 1,000 rows: all others were learned before, so that there are answers."""
     rows, y, weight = data(kind)
     model, first = MODELS[kind](), np.flatnonzero(weight)[-1000]
     names = ("MAE", "MSE") if kind == "numbers" else ("Accuracy", "CrossEntropy")
@@ -99,18 +99,18 @@ def test_metrics_are_those_of_river(kind):
 def test_errors_are_progressive_and_late_answers_count_as_they_were_given():
     rows, y, _ = data("two")
     expected = progressive_error(MODELS["two"](), stream("two"))
-    assert learnt("two", 500).metrics_.all.error == pytest.approx(expected)
+    assert learned("two", 500).metrics_.all.error == pytest.approx(expected)
     model = MODELS["two"]()
     model.learn_one(rows[0], True)
     model.learn_one(rows[1], False)
     asked = [model.ask(row) for row in rows[2:300]]
     model.tell(asked, y[2:300])
-    wrong = sum(ticket.answer != label for ticket, label in zip(asked, y[2:300], strict=True))
+    wrong = sum(ticket.prediction != label for ticket, label in zip(asked, y[2:300], strict=True))
     assert model._fitted.running.last[2:300, 1].sum() == wrong
 
 
 def test_log_loss_of_scores_that_are_no_log_odds_is_not_known():
-    assert learnt("votes", 500).metrics_.all.log_loss is None
+    assert learned("votes", 500).metrics_.all.log_loss is None
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_log_loss_of_scores_that_are_no_log_odds_is_not_known():
     [("sums", -1.0), ("sums", np.nan), ("sums", 1.0), ("last", np.inf), ("last", 0.0), ("last", np.zeros((9, 3)))],
 )
 def test_damaged_metrics_are_refused(name, value, tmp_path):
-    learnt("two", 500).save(tmp_path / "model")
+    learned("two", 500).save(tmp_path / "model")
 
     def change(arrays, facts) -> None:
         arrays[f"model.metrics.{name}"] = (

@@ -76,7 +76,7 @@ def test_tickets_are_told_in_any_order_and_the_answer_is_that_of_then(dicts):
     tickets = [model.ask(x) for x, _ in dicts[150:200]]
     answers = [model.predict_one(x) for x, _ in dicts[150:200]]
     chances = [model.predict_proba_one(x)[1] for x, _ in dicts[150:200]]
-    assert [ticket.answer for ticket in tickets] == answers
+    assert [ticket.prediction for ticket in tickets] == answers
     assert [ticket.probability for ticket in tickets] == chances
     assert len(model.pending) == 50 and [*model.pending] == [*range(50)]
     order = np.random.default_rng(0).permutation(50).tolist()
@@ -120,14 +120,14 @@ def test_the_weights_come_from_the_votes_given_then_if_asked_for(dicts):
 
 def test_tables_are_asked_too(stream):
     X, y = stream
-    asked, learnt = OnlineBBM(Tree(3), 5, random_state=0), OnlineBBM(Tree(3), 5, random_state=0)
-    for model in (asked, learnt):
+    asked, learned = OnlineBBM(Tree(3), 5, random_state=0), OnlineBBM(Tree(3), 5, random_state=0)
+    for model in (asked, learned):
         model.partial_fit(X[:200], y[:200])
     tickets = asked.ask(X[200:230])
-    assert [ticket.answer for ticket in tickets] == learnt.predict(X[200:230]).tolist()
+    assert [ticket.prediction for ticket in tickets] == learned.predict(X[200:230]).tolist()
     asked.tell(tickets[:1], y[200:201])
-    learnt.partial_fit(X[200:201], y[200:201])
-    assert everything(asked) == everything(learnt)
+    learned.partial_fit(X[200:201], y[200:201])
+    assert everything(asked) == everything(learned)
     with pytest.raises(DataError, match="there are 2 tickets and 1 labels: expected one for each"):
         asked.tell(tickets[1:3], [1])
 
@@ -231,7 +231,7 @@ def test_tickets_expire_by_number_and_by_age(dicts):
     for k in range(20):
         timed.ask(rows[k], time=2.0 * k)
     assert [*timed.pending] == [14, 15, 16, 17, 18, 19]
-    assert timed.n_seen_ == 14 and timed.classes_.tolist() == [-1]  # those that expired were learnt with the label
+    assert timed.n_seen_ == 14 and timed.classes_.tolist() == [-1]  # those that expired were learned with the label
     assert seen == 3
 
 
@@ -589,7 +589,7 @@ def test_the_command_simulates_late_labels(tmp_path, capsys):
     assert "--delay-column needs --delay" in err
 
 
-def test_a_ticket_told_by_many_threads_is_learnt_once(dicts):
+def test_a_ticket_told_by_many_threads_is_learned_once(dicts):
     model = OnlineBBM(n_estimators=3)
     for x, y in dicts[:50]:
         model.learn_one(x, y)

@@ -1,4 +1,4 @@
-"""Threads that learn take turns: each row is learnt once, and the file is that of the rows in that order."""
+"""Threads that learn take turns: each row is learned once, and the file is that of the rows in that order."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_all_ways_to_learn_take_turns(tmp_path):
     assert load(tmp_path / "model").predict_proba_one(row(1)) == model.predict_proba_one(row(1))
 
 
-def test_frames_with_new_labels_are_learnt_by_two_threads():
+def test_frames_with_new_labels_are_learned_by_two_threads():
     """A frame is read within the turn: labels get their codes one after the other."""
     frame = pd.DataFrame({"a": ["x", "y"] * 3, "b": np.arange(6.0)})
     for _ in range(5):
@@ -141,7 +141,7 @@ def test_a_model_is_fitted_by_one_thread_at_a_time(stream):
     assert np.array_equal(scores[0], scores[1]) or np.array_equal(scores[0], scores[2])
 
 
-def test_expired_tickets_are_learnt_once():
+def test_expired_tickets_are_learned_once():
     model = OnlineBBM(n_estimators=3)
     model.pending = Pending(max_pending=1, on_expire=("label", "late"))
     model.learn_one({"a": 1.0}, "here")
@@ -199,7 +199,7 @@ def test_an_interrupted_reader_is_forgotten():
     assert not writer.is_alive() and not lock.readers and not lock.waiting
 
 
-def test_predictions_are_let_in_while_a_batch_is_learnt():
+def test_predictions_are_let_in_while_a_batch_is_learned():
     """Many times, and the model is the same as without."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30_000, 20)).astype(np.float32)

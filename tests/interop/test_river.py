@@ -87,7 +87,7 @@ def test_wrappers_take_our_models():
     assert evaluate.progressive_val_score(datasets.TrumpApproval().take(200), best, metrics.MAE()).get() < 20
 
 
-def test_clone_with_new_parameters_and_with_what_was_learnt():
+def test_clone_with_new_parameters_and_with_what_was_learned():
     model = OnlineBBM(n_estimators=3)
     for x, y in datasets.Phishing().take(50):
         model.learn_one(x, y)

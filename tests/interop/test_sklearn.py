@@ -25,7 +25,7 @@ from onlineboost.interop.sklearn import EXPECTED_FAILURES
 # for bit: test_class_weights.py); boosters that learn themselves, by the mistakes of learners and experts, count rows.
 _REASON = {"check_class_weight_classifiers": "learns its trust in learners from rows, whatever their own weights"}
 HEAVY = dict.fromkeys(("AdaBoostOL", "AdaBoostOLM", "AdaBoostOLPlus", "DefensiveBoost"), _REASON)
-# Steps of River's logistic regression are in proportion to weights: a step of 1000 turns all that it had learnt.
+# Steps of River's logistic regression are in proportion to weights: a step of 1000 turns all that it had learned.
 HEAVY["OnlineBBM over an object"] = {"check_class_weight_classifiers": "the weak learner's own: steps without a bound"}
 
 
@@ -53,7 +53,7 @@ def test_columns_of_data_frames(model):
 def test_kinds():
     assert is_classifier(OnlineBBM())
     assert is_regressor(LeastSquares())
-    with pytest.raises(NotFittedError, match="has learnt nothing yet"):
+    with pytest.raises(NotFittedError, match="has learned nothing yet"):
         OnlineBBM().predict([[1.0]])
 
 

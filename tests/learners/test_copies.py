@@ -93,12 +93,12 @@ def test_auto_prefers_weights():
 
 
 def test_real_votes_need_scores(stream):
-    class Labeller:
+    class Labeler:
         def partial_fit(self, X, y, sample_weight=None): ...
         def predict(self, X): ...
 
-    with pytest.raises(ParameterError, match="votes='real': expected 'hard', since Labeller gives labels only"):
-        OnlineBBM(Labeller(), 3, votes="real").fit(*stream)
+    with pytest.raises(ParameterError, match="votes='real': expected 'hard', since Labeler gives labels only"):
+        OnlineBBM(Labeler(), 3, votes="real").fit(*stream)
 
 
 def test_an_estimator_must_learn_online(stream):

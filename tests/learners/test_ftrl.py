@@ -32,7 +32,7 @@ def rows(n: int = 1500) -> tuple[list[dict[str, float]], np.ndarray, np.ndarray]
 
 
 def slow_answers(most_places: int, settling: float) -> list[float]:
-    """Those of the slow one: slots by the order in which features are learnt, rows in the order of ids."""
+    """Those of the slow one: slots by the order in which features are learned, rows in the order of ids."""
     from onlineboost.data.hashing import feature_id
 
     X, y, weight = rows()

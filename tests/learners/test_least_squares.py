@@ -12,7 +12,7 @@ class SlowLeastSquares:
     """All rows so far, solved by NumPy; features are bounded as they come."""
 
     def __init__(self, forgetting: float, n: int) -> None:
-        self.forgetting, self.standardizer, self.n = forgetting, reference.Standardizer(centring=False), n
+        self.forgetting, self.standardizer, self.n = forgetting, reference.Standardizer(centering=False), n
         self.A, self.b, self.w, self.waits, self.met = np.zeros((n, n)), np.zeros(n), np.zeros(n), 0, 1
 
     def vector(self, row: dict[int, float]) -> np.ndarray:
@@ -58,9 +58,9 @@ def test_every_answer_is_that_of_the_normal_equations(kind, forgetting):
     slots = reference.Slots(128)
     for r in range(n):
         entries = [(j, float(x)) for j, x in enumerate(X[r]) if x]
-        asked, learnt = (dict(slots.row(entries, learns, missing=False)) for learns in (False, True))
+        asked, learned = (dict(slots.row(entries, learns, missing=False)) for learns in (False, True))
         assert scores[r] == pytest.approx(slow.score(asked), rel=1e-5, abs=1e-4), r
-        slow.learn(learnt, y[r], weight[r])
+        slow.learn(learned, y[r], weight[r])
 
 
 def test_a_feature_that_moves_belongs_to_one_line():

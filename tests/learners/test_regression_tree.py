@@ -44,10 +44,10 @@ def test_every_answer_is_that_of_the_slow_tree(seed, kind, weights, depth, n_bin
     tree = reference.RegressionTree(depth, n_bins, 16, evidence, memory, 10.0, leaves)
     tree.bins.bound = 16
     slow = reference.TargetScaling(_Replayed(tree, replay))
-    for r, (asked, learnt) in enumerate(slow_rows(X, weight, 16)):
+    for r, (asked, learned) in enumerate(slow_rows(X, weight, 16)):
         assert scores[r] == slow.score(asked), r
         if weight[r] > 0:
-            slow.learn(learnt, y[r], weight[r])
+            slow.learn(learned, y[r], weight[r])
 
 
 class _Replayed(reference.Replay):

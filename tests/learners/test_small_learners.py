@@ -63,7 +63,7 @@ def test_steady_newton_learns_rare_labels_for_longer():
 
 
 def test_newton_forgets_no_more_than_it_can():
-    """A feature that is almost always 0 is learnt as well after many rows without it as after few."""
+    """A feature that is almost always 0 is learned as well after many rows without it as after few."""
     rng = np.random.default_rng(0)
     X = np.zeros((60_000, 2), np.float32)
     X[:, 0] = rng.normal(size=60_000)
@@ -141,7 +141,7 @@ def test_naive_bayes_stays_finite():
     assert np.isfinite(scores).all()
 
 
-def test_new_words_keep_what_was_learnt():
+def test_new_words_keep_what_was_learned():
     model = Perceptron()
     model.learn_one({"a": 1.0}, 1)
     before = model._fitted.root.committee.weights[:2].copy()

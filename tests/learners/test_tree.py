@@ -54,22 +54,22 @@ def make_stream(seed: int, kind: str, weights: str) -> tuple[np.ndarray, np.ndar
 
 
 def slow_rows(X: np.ndarray, weight: np.ndarray, bound: int) -> Iterator[tuple[dict, dict]]:
-    """Each row by slot, as it is asked and as it is learnt. A missing value is also an indicator."""
+    """Each row by slot, as it is asked and as it is learned. A missing value is also an indicator."""
     slots = reference.Slots(bound)
     for row, w in zip(X.tolist(), weight, strict=True):
         entries = [entry for j, x in enumerate(row) for entry in entries_of(j, x)]
-        asked, learnt = (dict(slots.row(entries, learns, missing=True)) for learns in (False, w > 0))
-        yield asked, learnt
+        asked, learned = (dict(slots.row(entries, learns, missing=True)) for learns in (False, w > 0))
+        yield asked, learned
 
 
 def assert_same(scores, slow, X, y, weight, slots: int, replay: int, within: float = 0.0) -> None:
     """Every score is that of the slow learner, which learns each row after it was asked."""
     slow.bins.bound = slots
     replayed = reference.Replay(slow, replay)
-    for r, (asked, learnt) in enumerate(slow_rows(X, weight, slots)):
+    for r, (asked, learned) in enumerate(slow_rows(X, weight, slots)):
         assert abs(scores[r] - slow.score(asked)) <= within, r
         if weight[r] > 0:
-            replayed.learn(learnt, y[r], weight[r])
+            replayed.learn(learned, y[r], weight[r])
 
 
 def entries_of(j: int, x: float) -> list[tuple[int, float]]:
@@ -147,12 +147,12 @@ def test_a_class_tree_equals_the_slow_one(seed, kind, depth, n_bins, evidence, l
     slow = reference.ClassTree(depth, n_bins, grace, 1 << 20, evidence, leaves == "adaptive")
     slow.bins.bound = slots
     replayed = reference.Replay(slow, replay)
-    for r, (asked, learnt) in enumerate(slow_rows(X, weight, slots)):
+    for r, (asked, learned) in enumerate(slow_rows(X, weight, slots)):
         if weight[r] > 0 and y[r] >= slow.classes:
             slow.take(int(y[r]) + 1)
         assert scores[r].argmax() == slow.score(asked), r
         if weight[r] > 0:
-            replayed.learn(learnt, y[r], weight[r])
+            replayed.learn(learned, y[r], weight[r])
     assert tree._fitted.root.committee.used[0, 0] == slow.nodes
 
 

@@ -38,7 +38,7 @@ BOOSTERS = [OnlineBBM, AdaBoostOL, AdaBoostOLPlus, OSBoost, OSBoostOCP, Potentia
 
 
 def measured(model) -> Calibration:
-    """Probabilities on the last quarter, after the rest was learnt."""
+    """Probabilities on the last quarter, after the rest was learned."""
     X, y = load_letter()
     model.fit(X[:15_000], y[:15_000])
     calibration = Calibration()

@@ -56,7 +56,7 @@ def test_a_date_has_the_same_features_from_every_source(text, tmp_path):
     assert {*found[0][1].values()} == {"t", "t.month=1", "t.weekday=4"} | hours
 
 
-def test_frames_of_midnights_are_learnt_as_dates_are():
+def test_frames_of_midnights_are_learned_as_dates_are():
     days = pd.date_range("2024-01-01", periods=60)
     frames = [
         pd.DataFrame({"day": days}),

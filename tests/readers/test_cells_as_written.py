@@ -90,16 +90,16 @@ def test_one_table_from_every_source(tmp_path):
     days = pl.DataFrame(frame).with_columns(pl.col("day").str.to_date())
     sources = [str(tmp_path / f"t.{kind}") for kind in ("csv", "parquet", "jsonl")]
     sources += [frame, typed, days, pl.DataFrame(frame), pd.read_csv(tmp_path / "t.csv"), table]
-    learnt = []
+    learned = []
     for source in sources:
         with pytest.warns(ReadWarning, match="the labels 'yes' and 'Yes' are one: 'yes'"):
-            learnt.append(Linear().fit(open_stream(source)))
-    expected = learnt[0]
+            learned.append(Linear().fit(open_stream(source)))
+    expected = learned[0]
     names = {*expected._fitted.columns.names.values()}
     assert {"price", "price=", "share", "paid=yes", "paid=no", "paid=", "open", "day", "note=refund", "note="} <= names
     assert not [name for name in names if name.startswith(("price=$", "share=", "open=", "day=")) or "Y" in name]
     assert expected.classes_.tolist() == ["No", "yes"]
-    assert [everything(model) == everything(expected) for model in learnt] == [True] * len(sources)
+    assert [everything(model) == everything(expected) for model in learned] == [True] * len(sources)
     answers = [*expected.predict(open_stream(sources[0], like=expected, labels="ignored"))]
     assert [expected.predict_one(row) for row in table] == answers == [*expected.predict(frame.drop(columns="label"))]
 

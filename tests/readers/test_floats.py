@@ -44,7 +44,7 @@ def check(word: str | bytes, rest: bytes = b"") -> None:
             assert bits(value) == bits(expected[0]), word
 
 
-def neighbours(value: float) -> list[str]:
+def neighbors(value: float) -> list[str]:
     """The midpoint between a float and the next one, exactly, and a little below and above."""
     above = math.nextafter(value, math.inf)
     middle = (Decimal(value) + Decimal(above)) / 2 if math.isfinite(above) else Decimal(2) ** 1024 - Decimal(2) ** 970
@@ -101,9 +101,9 @@ def test_hard_numbers_are_rounded_as_python_rounds_them():
 EDGES = [1.0, 2.0**53, 2.0**-1074, 2.0**-1073, 2.0**-1022, 0.1, 1e22, 1e23, 1.5e308, sys.float_info.max, 3e-310, 0.0]
 
 
-def test_midpoints_go_to_the_even_neighbour_and_a_last_digit_decides():
+def test_midpoints_go_to_the_even_neighbor_and_a_last_digit_decides():
     for value in (*EDGES, math.nextafter(1.0, 0), math.nextafter(2.0**-1022, 0)):
-        for word in neighbours(value):
+        for word in neighbors(value):
             check(word)
             check(f"{Decimal(word):e}")
 
@@ -111,7 +111,7 @@ def test_midpoints_go_to_the_even_neighbour_and_a_last_digit_decides():
 @settings(max_examples=150)
 @given(st.floats(min_value=0, allow_infinity=False, allow_nan=False))
 def test_every_midpoint_is_decided_exactly(value):
-    for word in neighbours(value):
+    for word in neighbors(value):
         check(word)
 
 

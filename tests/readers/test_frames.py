@@ -63,7 +63,7 @@ def test_the_index_is_no_feature(name):
     for X in (frame, plain):
         assert np.array_equal(model.predict(X), answers)
         assert model.explain(X).names == [*plain.columns]
-        assert [ticket.answer for ticket in model.ask(X)] == [*answers]
+        assert [ticket.prediction for ticket in model.ask(X)] == [*answers]
     same(Linear().partial_fit(frame, y), expected)
     same(Linear().fit(nw.from_native(frame), y), expected)
     same(Linear().fit(open_stream(frame, y=y)), Linear().fit(open_stream(plain, y=y)))
@@ -71,7 +71,7 @@ def test_the_index_is_no_feature(name):
 
 
 @pytest.mark.parametrize("name", ["split", "named index", "numbers only"])
-def test_rows_of_frames_learnt_one_by_one_have_no_index(name):
+def test_rows_of_frames_learned_one_by_one_have_no_index(name):
     frame, y = changed(name)
     model, expected = Linear(), Linear()
     assert model.predict_many(frame).isna().all()

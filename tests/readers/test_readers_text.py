@@ -65,7 +65,7 @@ def reader_for(format: str, options: Options, chunk: int, batch_size: int, guess
     label = None if options.label == "label" else options.label
     orders = {"day_first": options.day_first, "month_first": options.month_first}
     schema = Schema(label, options.weight, options.drop, options.categorical, **orders)
-    reading = ReadOptions(schema, Classes(), options.labelled, False, options.skip, batch_size, with_names=True)
+    reading = ReadOptions(schema, Classes(), options.labeled, False, options.skip, batch_size, with_names=True)
     layout: dict = {"header": options.header, "separator": None if guess else options.separator, "decimal": "."}
     layout = layout if format == "csv" else {}  # the reference knows no commas: test_decimal_comma.py
     reader = TextReader(REGISTERED.find(format).reader(reading, **layout).syntax, reading, chunk)
@@ -333,7 +333,7 @@ def options_for(format: str) -> st.SearchStrategy[Options]:
     named = format in ("csv", "jsonl")
     return st.builds(
         Options,
-        labelled=st.booleans(),
+        labeled=st.booleans(),
         skip=st.booleans(),
         weight=st.sampled_from([None, "w"]) if named else st.none(),
         drop=st.sampled_from([(), ("skip",)]) if named else st.just(()),
@@ -658,7 +658,7 @@ def assert_as_vw_reads_it(text: bytes, folder) -> None:
     path = folder / "examples.vw"
     path.write_bytes(text)
     expected = audited(path)
-    found = compiled("vw", text, Options(labelled=False))
+    found = compiled("vw", text, Options(labeled=False))
     assert not found.refusals
     assert len(found.rows) == len(expected)
     lines = [line for line in text.split(b"\n") if line.strip(b"\r")]

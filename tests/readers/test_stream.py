@@ -56,7 +56,7 @@ def people() -> list[dict]:
 OPTIONS = {"label": "good", "weight": "importance"}
 
 
-def learnt(source, **options) -> tuple[bytes, dict]:
+def learned(source, **options) -> tuple[bytes, dict]:
     stream = open_stream(source, **OPTIONS | options)
     model = AdaBoostOL(Linear(standardize=True), 3, random_state=0).fit(stream)
     return everything(model), model._fitted.columns.names
@@ -130,13 +130,13 @@ FILES = [
 
 @pytest.fixture(scope="module")
 def expected(tables):
-    return learnt(tables / "people.jsonl")
+    return learned(tables / "people.jsonl")
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 1 << 14])
 @pytest.mark.parametrize("name", FILES)
 def test_every_format_and_compression_gives_the_same_bits(tables, expected, name, batch_size):
-    assert learnt(tables / name, batch_size=batch_size) == expected
+    assert learned(tables / name, batch_size=batch_size) == expected
 
 
 @pytest.mark.parametrize(
@@ -154,15 +154,15 @@ def test_every_format_and_compression_gives_the_same_bits(tables, expected, name
     ],
 )
 def test_frames_and_dicts_give_the_same_bits_as_files(expected, make):
-    assert learnt(make(people())) == expected
+    assert learned(make(people())) == expected
 
 
 def test_several_files_and_patterns_are_one_stream(tables, expected, tmp_path):
     lines = (tables / "people.jsonl").read_bytes().splitlines(keepends=True)
     for k, part in enumerate((lines[:100], lines[100:101], lines[101:])):
         (tmp_path / f"part-{k}.jsonl").write_bytes(b"".join(part))
-    assert learnt(str(tmp_path / "part-*.jsonl")) == expected
-    assert learnt([tmp_path / f"part-{k}.jsonl" for k in range(3)]) == expected
+    assert learned(str(tmp_path / "part-*.jsonl")) == expected
+    assert learned([tmp_path / f"part-{k}.jsonl" for k in range(3)]) == expected
 
 
 # ---- plain numbers: VW text, LIBSVM text, arrays and tables whose columns have numbers for names
@@ -244,12 +244,12 @@ def test_answers_do_not_depend_on_how_they_are_asked_for(tables):
     rows = people()
     model = OnlineBBM(n_estimators=5).fit(open_stream(rows, **OPTIONS))
     scores = model.decision_function(open_stream(rows, like=model))
-    unlabelled = [{name: value for name, value in row.items() if name != "good"} for row in rows]
-    assert np.array_equal(model.decision_function(unlabelled), scores)
-    assert np.array_equal(model.decision_function(pd.DataFrame(unlabelled)), scores)
+    unlabeled = [{name: value for name, value in row.items() if name != "good"} for row in rows]
+    assert np.array_equal(model.decision_function(unlabeled), scores)
+    assert np.array_equal(model.decision_function(pd.DataFrame(unlabeled)), scores)
     assert [model.decision_one(row) for row in rows[:20]] == scores[:20].tolist()
-    assert model.predict(unlabelled).tolist() == [model.predict_one(row) for row in rows]
-    assert set(model.predict(unlabelled)) == {"yes", "no"}
+    assert model.predict(unlabeled).tolist() == [model.predict_one(row) for row in rows]
+    assert set(model.predict(unlabeled)) == {"yes", "no"}
 
 
 def test_river_learners_learn_from_streams():
@@ -261,7 +261,7 @@ def test_river_learners_learn_from_streams():
     assert model.decision_function([{"a": 1, "b": 1}]).shape == (1,)
 
 
-def test_pages_and_batches_can_be_learnt_and_scored(numbers):
+def test_pages_and_batches_can_be_learned_and_scored(numbers):
     X, y = numbers
     model, whole = OnlineBBM(n_estimators=3), OnlineBBM(n_estimators=3).fit(open_stream(X, y=y))
     scores = np.concatenate([model.progressive_fit(page) for page in open_stream(X, y=y, batch_size=33)])
@@ -396,8 +396,8 @@ def test_a_label_by_its_position_takes_no_feature_where_there_is_no_label(tmp_pa
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     model = OnlineBBM(n_estimators=5).fit(open_stream(tmp_path / "train.csv", label=label))
     scores = model.decision_function(open_stream(tmp_path / "train.csv", like=model))
-    unlabelled = open_stream(tmp_path / "test.csv", like=model, labels="ignored")
-    assert np.array_equal(model.decision_function(unlabelled), scores)
+    unlabeled = open_stream(tmp_path / "test.csv", like=model, labels="ignored")
+    assert np.array_equal(model.decision_function(unlabeled), scores)
     assert ((scores >= 0) == (y > 0)).mean() > 0.9
     if not header:
         (tmp_path / "short.csv").write_text("1,2\n")

@@ -125,15 +125,15 @@ def test_resumed_in_the_midst_of_a_page(tmp_path, stop):
 
 
 def test_asked_and_told():
-    asked, learnt = Linear(), Linear()
+    asked, learned = Linear(), Linear()
     for k, row in enumerate(ROWS):
         x = {name: value for name, value in row.items() if name != "label"}
         if k > 20:
             asked.tell(asked.ask(x), row["label"])
         else:
             asked.learn_one(x, row["label"])
-        learnt.learn_one(x, row["label"])
-    assert asked._fitted.columns.text.describe() == learnt._fitted.columns.text.describe()
+        learned.learn_one(x, row["label"])
+    assert asked._fitted.columns.text.describe() == learned._fitted.columns.text.describe()
 
 
 def test_said_outright(tmp_path):

@@ -66,7 +66,7 @@ def fake_results(splits: int = 1) -> dict[str, Any]:
             "vw": "the authors' Vowpal Wabbit variants: real votes, weights as they are, the coin 1/2 + gamma",
             "vw itself": "the program vw with the settings that were chosen for its variants",
             "trees": "the paper's algorithms over trees",
-            "linear": "nothing tuned, standardised linear learners",
+            "linear": "nothing tuned, standardized linear learners",
         },
         "families": FAMILIES,
         "sets": [_set(name, splits, rng) for name in SIZES],

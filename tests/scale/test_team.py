@@ -148,7 +148,7 @@ def test_actors_that_always_die_are_given_up(rows, local, monkeypatch):
     with pytest.raises(WorkerError, match="workers of Ray died 6 times at batch 1: The actor "):
         model.fit(*rows, engine="ray", workers=2)
     assert len(local.actors) == 2 * 6
-    with pytest.raises(NotFittedError):  # its head has learnt what its learners have not
+    with pytest.raises(NotFittedError):  # its head has learned what its learners have not
         model.predict(rows[0])
 
 

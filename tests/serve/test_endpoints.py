@@ -44,17 +44,17 @@ def test_learn_answers_the_prediction_before(service):
     learn(service, 9)
     x, y = example(9)
     _, before = service("POST", M + "/predict", {"features": x})
-    _, learnt = service("POST", M + "/learn", {"features": x, "label": y})
-    assert learnt["learnt"] is True
-    assert (learnt["prediction"], learnt["probabilities"]) == (before["prediction"], before["probabilities"])
+    _, learned = service("POST", M + "/learn", {"features": x, "label": y})
+    assert learned["learned"] is True
+    assert (learned["prediction"], learned["probabilities"]) == (before["prediction"], before["probabilities"])
 
 
 def test_many_examples_in_each_form(service):
     rows = [example(k) for k in range(50)]
     given = [{"features": x, "label": y} for x, y in rows]
-    assert service("POST", M + "/learn", given) == (200, {"seq": 2, "learnt": 50})
+    assert service("POST", M + "/learn", given) == (200, {"seq": 2, "learned": 50})
     lines = b"\n".join(b'{"features": {"size": %d}, "label": "large"}' % k for k in range(3))
-    assert service("POST", M + "/learn", lines, content_type="application/x-ndjson")[1]["learnt"] == 3
+    assert service("POST", M + "/learn", lines, content_type="application/x-ndjson")[1]["learned"] == 3
     asked = [{"features": x} for x, _ in rows]
     _, some = service("POST", M + "/predict", asked[:10])
     _, all = service("POST", M + "/predict", asked)
@@ -70,7 +70,7 @@ def test_arrow(service):
     table = pa.table(
         {"size": [float(k % 7) for k in range(60)], "label": ["large" if k % 7 > 3 else "small" for k in range(60)]}
     )
-    assert service("POST", M + "/learn", ipc(table), content_type=ARROW)[1]["learnt"] == 60
+    assert service("POST", M + "/learn", ipc(table), content_type=ARROW)[1]["learned"] == 60
     status, found = service("POST", M + "/predict", ipc(table.select(["size"])), content_type=ARROW)
     answers = pa.ipc.open_stream(found).read_all()
     assert status == 200
@@ -94,23 +94,23 @@ def ipc(table):
     return sink.getvalue()
 
 
-def test_a_ticket_is_labelled_once(service):
+def test_a_ticket_is_labeled_once(service):
     learn(service, 10)
     x, y = example(3)
     status, ticket = service("POST", M + "/predict", {"features": x, "ticket": True})
     assert status == 201
     id = ticket["id"]
-    assert service("POST", M + "/label", {"id": id, "label": y})[1]["learnt"] is True
+    assert service("POST", M + "/label", {"id": id, "label": y})[1]["learned"] is True
     assert service("POST", M + "/label", {"id": id, "label": y}) == (
         200,
-        {"id": id, "status": 200, "learnt": False, "again": True},
+        {"id": id, "status": 200, "learned": False, "again": True},
     )
     assert service("POST", M + "/label", {"id": id, "label": "other"})[0] == 409
     assert service("POST", M + "/label", {"id": "unknown", "label": y})[0] == 404
-    assert service("GET", M + "/metrics")[1]["learnt"] == 11
+    assert service("GET", M + "/metrics")[1]["learned"] == 11
 
 
-def test_labels_are_learnt_as_the_library_tells_tickets(service):
+def test_labels_are_learned_as_the_library_tells_tickets(service):
     learn(service, 10)
     model = Perceptron()
     for k in range(10):
@@ -139,15 +139,15 @@ def test_a_repeated_ask_answers_as_before(service):
     assert service("POST", M + "/predict", {"features": {"size": 2.0}, "id": "a"})[0] == 409
 
 
-def test_a_repeated_learn_is_learnt_once(service):
+def test_a_repeated_learn_is_learned_once(service):
     given = {"features": {"size": 1.0}, "label": "small", "id": "x"}
-    assert service("POST", M + "/learn", given)[1]["learnt"] is True
-    assert service("POST", M + "/learn", given)[1] == {"id": "x", "learnt": False, "again": True}
+    assert service("POST", M + "/learn", given)[1]["learned"] is True
+    assert service("POST", M + "/learn", given)[1] == {"id": "x", "learned": False, "again": True}
     assert service("POST", M + "/learn", {**given, "label": "large"})[0] == 409
     rows = [{"features": {"size": 1.0}, "label": "small"}] * 3
-    assert service("POST", M + "/learn?id=batch", rows)[1]["learnt"] == 3
-    assert service("POST", M + "/learn?id=batch", rows)[1]["learnt"] == 0
-    assert service("GET", M + "/metrics")[1]["learnt"] == 4
+    assert service("POST", M + "/learn?id=batch", rows)[1]["learned"] == 3
+    assert service("POST", M + "/learn?id=batch", rows)[1]["learned"] == 0
+    assert service("GET", M + "/metrics")[1]["learned"] == 4
 
 
 def test_explanations_add_up(service):
@@ -193,7 +193,7 @@ def test_the_first_example_makes_a_model(tmp_path, monkeypatch):
     with running(tmp_path) as service:
         assert service("POST", "/v1/models/a/predict", {"features": {}})[0] == 404
         assert service("POST", "/v1/models/a/learn", {"features": {"size": 1}, "label": 1})[0] == 200
-        assert service("GET", "/v1/models/a")[1]["learnt"] == 1
+        assert service("GET", "/v1/models/a")[1]["learned"] == 1
 
 
 def test_the_default_follows_the_first_label():
@@ -202,7 +202,7 @@ def test_the_default_follows_the_first_label():
     assert default_model(1).random_state != default_model(1).random_state
 
 
-def test_wrong_examples_are_refused_and_not_learnt(service):
+def test_wrong_examples_are_refused_and_not_learned(service):
     learn(service, 5)
     before = service("GET", M + "/file")[1]
     for given in (
@@ -231,7 +231,7 @@ def test_many_classes(service):
     assert "class 9" in service("GET", M)[1]["classes"]
 
 
-def test_many_examples_are_learnt_as_the_library_learns_dicts(service):
+def test_many_examples_are_learned_as_the_library_learns_dicts(service):
     rows = [
         {"grüße": "süß", "a b": 1e-7, "n": 10**15, "flag": True, "none": None},
         {'quote "\\': "line\nend", "nested": {"x": 1, "y": "z"}, "list": [1, 2], "n": -0.0},

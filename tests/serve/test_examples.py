@@ -78,7 +78,7 @@ def finish(consumer, server, path, last):
     pytest.fail("the last event was not saved")
 
 
-def test_each_event_of_redis_is_learnt_once_however_often_the_consumer_is_killed(redis, tmp_path):
+def test_each_event_of_redis_is_learned_once_however_often_the_consumer_is_killed(redis, tmp_path):
     server, address = redis
     add(server, *range(40))
     path = tmp_path / "killed.model"
@@ -115,7 +115,7 @@ def test_each_event_of_redis_is_learnt_once_however_often_the_consumer_is_killed
 # ---- FastAPI
 
 
-@pytest.mark.filterwarnings("ignore:no feature of x was learnt")
+@pytest.mark.filterwarnings("ignore:no feature of x")
 def test_the_fastapi_app_asks_labels_and_saves(tmp_path, monkeypatch):
     pytest.importorskip("fastapi", reason="no FastAPI here: pip install fastapi")
     import asyncio

@@ -36,10 +36,10 @@ def learn(service, k, **more):
 
 
 def check_goes_on(service):
-    """The same request is learnt now, once; as without the fault."""
+    """The same request is learned now, once; as without the fault."""
     assert learn(service, 50, id="again")[0] == 200
     assert service("GET", "/readyz")[0] == 200
-    assert service("GET", M)[1]["learnt"] == 11
+    assert service("GET", M)[1]["learned"] == 11
     model = Perceptron()
     for k in [*range(10), 50]:
         model.learn_one(*example(k))
@@ -105,8 +105,8 @@ def test_a_clock_set_back_does_not_turn_the_journal_back():
 
 
 def test_tickets_expire_by_journal_time(tmp_path):
-    for missing, learnt in ((None, 10), (("small",), 11)):
-        with running(tmp_path / str(learnt), settings=Settings(wait=0.3, missing=missing)) as service:
+    for missing, learned in ((None, 10), (("small",), 11)):
+        with running(tmp_path / str(learned), settings=Settings(wait=0.3, missing=missing)) as service:
             service("PUT", M, PERCEPTRON)
             for k in range(10):
                 learn(service, k)
@@ -115,7 +115,7 @@ def test_tickets_expire_by_journal_time(tmp_path):
             until(lambda service=service, metrics=metrics: service("GET", metrics)[1]["waiting"] == 0)
             status, found = service("POST", M + "/label", {"id": "late", "label": "small"})
             assert (status, "expired" in found["error"]["message"]) == (410, True)
-            assert service("GET", metrics)[1]["learnt"] == learnt
+            assert service("GET", metrics)[1]["learned"] == learned
 
 
 def test_expiry_is_replayed(tmp_path):

@@ -91,7 +91,7 @@ def test_a_leader_hears_of_a_later_epoch(pair):
     assert leader("GET", "/v1/status")[1]["role"] == "fenced"
 
 
-def test_a_leader_that_comes_back_is_refused_if_it_learnt_alone(tmp_path):
+def test_a_leader_that_comes_back_is_refused_if_it_learned_alone(tmp_path):
     old = Running(tmp_path / "a")
     old("PUT", M, PERCEPTRON)
     follower = Running(tmp_path / "b", follow=old.address)

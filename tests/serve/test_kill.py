@@ -1,4 +1,4 @@
-"""``kill -9`` at random moments: nothing acknowledged is lost, nothing is learnt twice, and all bits are the same."""
+"""``kill -9`` at random moments: nothing acknowledged is lost, nothing is learned twice, and all bits are the same."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Worker(threading.Thread):
         super().__init__(daemon=True)
         self.client = Client(address, "m", timeout=5.0, retries=200)
         self.number, self.random = number, random.Random(number)
-        self.learnt, self.labelled, self.wrong = set(), set(), []
+        self.learned, self.labeled, self.wrong = set(), set(), []
         self.stopping = threading.Event()
 
     def run(self):
@@ -54,14 +54,14 @@ class Worker(threading.Thread):
             try:
                 if self.random.random() < 0.5:
                     self.client.learn(x, y, id=id)
-                    self.learnt.add(id)
+                    self.learned.add(id)
                 else:
                     self.client.ask(x, id=id)
                     waiting.append((id, y))
                 if len(waiting) > 5:
                     late, label = waiting.pop(self.random.randrange(len(waiting)))
                     self.client.label(late, label)
-                    self.labelled.add(late)
+                    self.labeled.add(late)
                     if self.random.random() < 0.2:
                         assert self.client.label(late, label)["again"]
             except (ServiceError, AssertionError) as problem:
@@ -112,7 +112,7 @@ def test_kills_lose_nothing_and_change_no_bit(tmp_path, start, monkeypatch):
         until(functools.partial(is_gone, leader))
     start(folder, port)
     until(lambda: is_ready(address))
-    until(lambda: all(len(worker.labelled) > 10 for worker in workers))
+    until(lambda: all(len(worker.labeled) > 10 for worker in workers))
     for worker in workers:
         worker.stopping.set()
         worker.join(30)
@@ -147,7 +147,7 @@ def check_journal(path, workers):
     text = "select id from events where kind = ?"
     ids = {kind: [id for (id,) in journal.sql(text, (kind,))] for kind in ("learn", "label")}
     journal.close()
-    for kind, acknowledged in (("learn", "learnt"), ("label", "labelled")):
+    for kind, acknowledged in (("learn", "learned"), ("label", "labeled")):
         assert len(set(ids[kind])) == len(ids[kind])
         told = set().union(*(getattr(worker, acknowledged) for worker in workers))
         assert len(told) > 10
@@ -155,7 +155,7 @@ def check_journal(path, workers):
 
 
 def check_uninterrupted(folder, seq, digests_then):
-    """The events, applied without a break to a model that has learnt nothing, lead to the same file."""
+    """The events, applied without a break to a model that has learned nothing, lead to the same file."""
     journal = Journal(folder / "journal.sqlite", only_read=True)
     state = State(folder)
     events = [*journal.after(0, seq)]

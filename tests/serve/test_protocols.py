@@ -92,14 +92,14 @@ def test_client(service, tmp_path):
         x, y = example(4)
         assert client.predict(x).prediction == client.predict_many([x, x])[1].prediction
         ticket = client.ask(x)
-        assert client.label(ticket.id, y)["learnt"] is True
-        with pytest.raises(ServiceError, match="labelled before") as wrong:
+        assert client.label(ticket.id, y)["learned"] is True
+        with pytest.raises(ServiceError, match="labeled before") as wrong:
             client.label(ticket.id, "other")
         assert wrong.value.status == 409
         assert client.label_many([(ticket.id, y), ("no", y)])[1]["status"] == 404
-        assert client.learn(x, y)["learnt"] is True
-        assert client.learn_many([x, x], [y, y])["learnt"] == 2
-        assert client.metrics()["learnt"] == 24
+        assert client.learn(x, y)["learned"] is True
+        assert client.learn_many([x, x], [y, y])["learned"] == 2
+        assert client.metrics()["learned"] == 24
         assert "contributions" in client.explain(x)
         client.download(tmp_path / "file")
         assert load(tmp_path / "file").n_seen_ == 24
@@ -117,7 +117,7 @@ def test_client(service, tmp_path):
 
 
 def test_a_client_sends_again_and_learns_once(service, monkeypatch):
-    """The answer gets lost: the same id is sent again, and learnt once."""
+    """The answer gets lost: the same id is sent again, and learned once."""
     with Client(service.address, "m") as client:
         send, lost = client._send, []
 
@@ -130,14 +130,14 @@ def test_a_client_sends_again_and_learns_once(service, monkeypatch):
 
         monkeypatch.setattr(client, "_send", lossy)
         assert client.learn({"size": 1.0}, "small")["again"] is True
-        assert client.metrics()["learnt"] == 21
+        assert client.metrics()["learned"] == 21
 
 
 def test_events(service):
     with Client(service.address, "m") as client:
         stream = client.events()
         kind, found = next(stream)
-        assert (kind, found["models"][0]["learnt"], found["status"]["seq"]) == ("metrics", 20, 21)
+        assert (kind, found["models"][0]["learned"], found["status"]["seq"]) == ("metrics", 20, 21)
         client.learn({"size": 2.0}, "small")
         kinds = {}
         for kind, found in stream:
@@ -153,7 +153,7 @@ def test_prometheus(service):
     text = service("GET", "/metrics")[1].decode()
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     values = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
-    assert values['onlineboost_learnt_total{model="m"}'] == 20
+    assert values['onlineboost_learned_total{model="m"}'] == 20
     assert values['onlineboost_tickets_waiting{model="m"}'] == 1
     assert values['onlineboost_requests_total{route="/v1/models/{model}/learn",status="200"}'] == 20
     assert values["onlineboost_journal_events_total"] == 22

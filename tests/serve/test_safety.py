@@ -28,12 +28,12 @@ def tokens(tmp_path, text, mode=0o600):
 def test_tokens_have_levels(tmp_path):
     given = tokens(tmp_path, "read r0123456789abcdef\nlearn l0123456789abcdef  # the app\nadmin a0123456789abcdef\n")
     level = {name: {"authorization": f"Bearer {name}0123456789abcdef"} for name in "rla"}
-    asked, learnt = {"features": {"size": 1.0}}, {"features": {"size": 1.0}, "label": "small"}
+    asked, learned = {"features": {"size": 1.0}}, {"features": {"size": 1.0}, "label": "small"}
     with running(tmp_path / "state", tokens=given) as service:
         found = {
             name: [
                 service("PUT", f"/v1/models/{name}", PERCEPTRON, **headers)[0],
-                service("POST", "/v1/models/a/learn", learnt, **headers)[0],
+                service("POST", "/v1/models/a/learn", learned, **headers)[0],
                 service("POST", "/v1/models/a/predict", {**asked, "ticket": True}, **headers)[0],
                 service("POST", "/v1/models/a/predict", asked, **headers)[0],
                 service("GET", "/v1/journal", **headers)[0],

@@ -21,10 +21,10 @@ from onlineboost.serve.insight import History, members
 from onlineboost.serve.watch import Watch
 
 M = "/v1/models/m"
-METRICS = {"model": "m", "learnt": 500, "alarms": 0, "last": {"rows": 500, "error": 0.1}}
+METRICS = {"model": "m", "learned": 500, "alarms": 0, "last": {"rows": 500, "error": 0.1}}
 
 
-def test_no_change_repeats_the_last_label_however_it_is_learnt(tmp_path):
+def test_no_change_repeats_the_last_label_however_it_is_learned(tmp_path):
     labels = [example(k)[1] for k in range(30)]
     expected = np.mean([a != b for a, b in itertools.pairwise(labels)])
     with running(tmp_path) as service:
@@ -99,10 +99,10 @@ def test_members_are_those_of_the_report():
 def test_history_keeps_few_points_of_a_long_time():
     history = History()
     for k in range(100_000):
-        history.add({"learnt": k})
-    steps = set(np.diff([one["learnt"] for one in history.points]))
+        history.add({"learned": k})
+    steps = set(np.diff([one["learned"] for one in history.points]))
     assert 120 <= len(history.points) <= 240 and len(steps) == 1
-    assert history.points[0]["learnt"] == 0
+    assert history.points[0]["learned"] == 0
 
 
 def test_an_alert_of_an_error_begins_and_ends_once():
@@ -197,10 +197,10 @@ def test_the_demonstration_asks_and_labels(tmp_path):
         service("PUT", f"/v1/models/{MODEL}", PERCEPTRON)
         demo = Demo(service.address, rate=1000.0, latest=0.05)
         demo.start()
-        until(lambda: demo.labelled > 30)
+        until(lambda: demo.labeled > 30)
         demo.stop()
         found = service("GET", f"/v1/models/{MODEL}/metrics")[1]
-        assert found["learnt"] == demo.labelled
+        assert found["learned"] == demo.labeled
         assert service.app.samples.last[-1]["features"].keys() >= {"x-box", "y-box"}
 
 

@@ -124,7 +124,7 @@ HOSTILE = [
     ("linear", "slots.table", put(0, -1), "every slot once"),
     ("named", "slots.table", lambda table: table.sort(), "ids at their places"),
     ("named", "slots.table", lambda table: np.negative(table, out=table), "numbers from -9.22337e"),
-    ("linear", "transform0.features", put((slice(None), 3), 9.0), "places of the centred features"),
+    ("linear", "transform0.features", put((slice(None), 3), 9.0), "places of the centered features"),
     ("linear", "transform0.features", put((0, 2), -1.0), "variances"),
     ("linear", "record.edges", put(0, 1e90), "no more than the weights"),
     ("linear", "record.clock", put(0, -1), "numbers from 0"),
@@ -431,7 +431,7 @@ def test_a_bool_is_0_or_1():
 
 
 @pytest.mark.parametrize(("booster", "learner"), L)
-def test_what_was_learnt_can_be_loaded_however_extreme_the_data(booster, learner, tmp_path):
+def test_what_was_learned_can_be_loaded_however_extreme_the_data(booster, learner, tmp_path):
     """Numbers stay finite, and every index has a limit."""
     draws = np.random.default_rng(0)
     X = draws.normal(size=(300, 6)) * draws.choice([1e-18, 1e-3, 1, 1e17], size=(300, 6))
@@ -496,7 +496,7 @@ def test_codes_may_be_larger_than_any_slot(learner, bins, tmp_path):
         Linear(standardize=True, crosses=True, bits=8),
     ],
 )
-def test_centred_values_may_be_twice_the_largest(model, tmp_path):
+def test_centered_values_may_be_twice_the_largest(model, tmp_path):
     draws = np.random.default_rng(0)
     X = draws.choice([-1e18, 1e18], (400, 4))
     reloaded(model.fit(X, draws.random(400) < 0.5), X, tmp_path)
@@ -510,7 +510,7 @@ def test_votes_beyond_any_scale_stay_on_the_simplex(tmp_path):
     assert alpha.sum() == pytest.approx(1) and alpha.min() >= 0
 
 
-def test_rows_of_zeros_that_were_learnt_are_kept(tmp_path):
+def test_rows_of_zeros_that_were_learned_are_kept(tmp_path):
     """They are left out of files only where they were zeros at the start; a stump's choice starts at -1."""
     X = (np.random.default_rng(0).random((300, 1)) < 0.5).astype(float)
     reloaded(OSBoost(Stump(), 5000, random_state=0).fit(X, X[:, 0] > 0), X, tmp_path)

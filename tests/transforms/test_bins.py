@@ -105,7 +105,7 @@ def test_missing_or_not_may_be_all_that_matters():
 
 @pytest.mark.parametrize("learner", [Tree(3), Stump(), NaiveBayes(), Linear(bins=8)], ids=lambda m: type(m).__name__)
 def test_the_first_rows_are_not_lost(learner):
-    """After 64 rows there are bins, and what the rows before them showed was learnt."""
+    """After 64 rows there are bins, and what the rows before them showed was learned."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(64, 1))
     model = learner.clone().fit(X, np.where(X[:, 0] > 0, 1, -1))

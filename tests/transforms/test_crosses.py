@@ -114,7 +114,7 @@ def test_bins_and_crosses_matter_more_than_boosting():
     assert error(Linear(standardize=True, crosses=True)) < 0.2
 
 
-def test_a_product_is_learnt_by_nothing_else():
+def test_a_product_is_learned_by_nothing_else():
     """Classes by the sign of a product: no line, and with the pair of columns nearly all."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 6))
@@ -149,7 +149,7 @@ def test_columns_of_words_are_crossed_by_name(size):
     assert model.predict_one({"city": "Rome", "job": "poet"}) == 0
 
 
-def test_dicts_learnt_one_by_one_are_crossed_by_name():
+def test_dicts_learned_one_by_one_are_crossed_by_name():
     model = Linear(crosses=[("city", "job")])
     rows = streamed(1200)
     wrong = 0
@@ -234,7 +234,7 @@ def test_batches_may_be_any_size():
 
 @pytest.mark.filterwarnings("ignore::onlineboost.RangeWarning")
 def test_batches_may_be_any_size_where_edges_move():
-    """Rows so long that their products are made some at a time: edges move when all of them were learnt."""
+    """Rows so long that their products are made some at a time: edges move when all of them were learned."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 400)).astype(np.float32)
     X[64:] = X[64:] * 3 + 2
@@ -305,7 +305,7 @@ def test_columns_that_nobody_has_are_refused_or_told():
     assert model.columns_not_met() == ["citi"]
 
 
-def test_parameters_that_are_set_later_do_not_touch_what_was_learnt():
+def test_parameters_that_are_set_later_do_not_touch_what_was_learned():
     """``set_params`` takes effect at the next fit; until then the model goes on as it was made."""
     for later in ({"bins": 0}, {"bins": 256}, {"crosses": [("a", f"b{k}") for k in range(20)]}, {"standardize": True}):
         model, twin = Linear(bins=4, crosses=[("w1", "w2")]), Linear(bins=4, crosses=[("w1", "w2")])

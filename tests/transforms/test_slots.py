@@ -46,9 +46,9 @@ def test_slots_equal_the_transcription(rows, bound, step, missing):
         expected = [slow.row(row, False, missing) for row, _ in rows[start : start + step]]
         assert listed(asked) == [[(slot, str(x)) for slot, x in row] for row in expected]
         assert unchanged.used[0] == len(slow.slots)
-        learnt, slots = slots.apply(part, True, missing)
+        learned, slots = slots.apply(part, True, missing)
         expected = [slow.row(row, weight > 0, missing) for row, weight in rows[start : start + step]]
-        assert listed(learnt) == [[(slot, str(x)) for slot, x in row] for row in expected]
+        assert listed(learned) == [[(slot, str(x)) for slot, x in row] for row in expected]
     assert slots.ids().tolist() == list(slow.slots)
     assert all(np.array_equal(a, b) for a, b in zip(slots, whole, strict=True))
     slots.check()
@@ -60,7 +60,7 @@ def test_slots_that_are_taken_back_leave_no_trace(n, spread):
     first, rest = ([([(int(id), 1.0)], 1.0) for id in part] for part in (ids[:n], ids[n:]))
     _, slots = new_slots(1 << 18).apply(batch_of(first), True, False)
     before = [array.copy() for array in slots[:3]]
-    slots.apply(batch_of(rest), True, False)  # what is learnt in vain may have larger arrays of its own
+    slots.apply(batch_of(rest), True, False)  # what is learned in vain may have larger arrays of its own
     slots.forget(n)
     assert all(np.array_equal(a, b) for a, b in zip(slots[:3], before, strict=True))
     slots.check()

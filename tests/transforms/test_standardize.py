@@ -32,19 +32,19 @@ def as_dicts(batch: Batch) -> list[dict[int, float]]:
 
 @given(rows, st.lists(st.sampled_from([0.0, 1.0, 2.5]), min_size=60, max_size=60), st.booleans())
 @settings(max_examples=100)
-def test_it_equals_the_slow_one(rows, weight, centring):
+def test_it_equals_the_slow_one(rows, weight, centering):
     """Bit for bit, also with rows of weight 0, which teach nothing."""
-    slow = reference.Standardizer(centring)
+    slow = reference.Standardizer(centering)
     expected = []
     for row, w in zip(rows, weight, strict=False):
         expected.append(slow.see(row))
         if w > 0:
             slow.learn(row)
-    state = new_standardize(6, centring)
+    state = new_standardize(6, centering)
     found = transformed(state, batch_of(rows, weight[: len(rows)]), True)
     assert as_dicts(found) == expected
     assert [list(row) for row in as_dicts(found)] == [list(row) for row in expected]
-    assert state.centred[: state.counts[0]].tolist() == slow.centred
+    assert state.centred[: state.counts[0]].tolist() == slow.centered
 
 
 @given(rows)
@@ -55,8 +55,8 @@ def test_prediction_changes_nothing_and_sees_what_learning_would(rows):
     row = batch_of([{0: 3.0, 4: -2.0}])
     predicted = transformed(state, row, False)
     assert all(np.array_equal(a, b) for a, b in zip(before, state, strict=True))
-    learnt = transformed(state, row, True)
-    assert all(np.array_equal(a, b) for a, b in zip(predicted, learnt, strict=True))
+    learned = transformed(state, row, True)
+    assert all(np.array_equal(a, b) for a, b in zip(predicted, learned, strict=True))
 
 
 def test_a_feature_that_grows_with_the_stream_may_leave_its_range():
@@ -67,7 +67,10 @@ def test_a_feature_that_grows_with_the_stream_may_leave_its_range():
     rows += [{0: 5e4, 1: 1e3, 2: 9.0, 3: 1e4}, {0: 8000.0, 1: 1e3, 2: 9.0, 3: 1e4}]
     weight = np.ones(len(rows))
     weight[-2] = 0
-    slow, state = reference.Standardizer(centring=False, follows=True), new_standardize(4, centring=False, follows=True)
+    slow, state = (
+        reference.Standardizer(centering=False, follows=True),
+        new_standardize(4, centering=False, follows=True),
+    )
     expected = []
     for row, w in zip(rows, weight, strict=True):
         expected.append(slow.see(row))
@@ -80,7 +83,7 @@ def test_a_feature_that_grows_with_the_stream_may_leave_its_range():
 
 
 def test_it_does_what_it_is_for():
-    """Dense features are centred and tamed, indicators stay as they are, sparse rows stay sparse."""
+    """Dense features are centered and tamed, indicators stay as they are, sparse rows stay sparse."""
     rng = np.random.default_rng(0)
     rows = []
     for _ in range(3000):

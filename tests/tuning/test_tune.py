@@ -263,7 +263,7 @@ def test_memory_is_that_of_those_at_work_and_those_that_may_go_on(letters, monke
     assert not any(row.model.__sklearn_is_fitted__() for row in race.rows)
 
 
-def test_rows_hold_models_that_have_learnt_nothing(letters):
+def test_rows_hold_models_that_have_learned_nothing(letters):
     X, y, _ = letters
     (row,) = tune([OnlineBBM(GaussianNB(), 2)], X[:100], y[:100]).rows
     assert not row.model.__sklearn_is_fitted__()

@@ -129,18 +129,18 @@ def _write_examples(path: Path, format: str) -> dict[str, Any]:
     import pyarrow.feather
     import pyarrow.parquet
 
-    table = pa.table({"x": [0.5, None, 2.0], "colour": ["red", "blue", None], "y": [0, 1, 1]})
+    table = pa.table({"x": [0.5, None, 2.0], "color": ["red", "blue", None], "y": [0, 1, 1]})
     (pyarrow.parquet.write_table if format == "parquet" else pyarrow.feather.write_feather)(table, str(path))
     return {"label": "y"}
 
 
 _TABLES = ("arrow", "parquet")
-_CELLS = ["x colour day y", "0.5 red 2026-01-01 0", "-1e3 blue 2026-01-02 1", "4 red 2026-01-03 1"]
+_CELLS = ["x color day y", "0.5 red 2026-01-01 0", "-1e3 blue 2026-01-02 1", "4 red 2026-01-03 1"]
 _TEXTS = [f"{k} the_word_{k}_and_some_more_words_after_it 2026-01-01 {k % 2}" for k in range(200)]  # of a column
 _LINES = {
     "csv": [line.replace(" ", ",").replace("_", " ") for line in (*_CELLS, *_TEXTS)],
     "tsv": [line.replace(" ", "\t").replace("_", " ") for line in (*_CELLS, *_TEXTS)],
-    "jsonl": ['{"x": 0.5, "colour": "red", "y": 0}', '{"x": null, "colour": "blue", "y": 1, "z": [true]}'],
+    "jsonl": ['{"x": 0.5, "color": "red", "y": 0}', '{"x": null, "color": "blue", "y": 1, "z": [true]}'],
     "libsvm": ["1 1:0.5 7:2", "-1 2:1e3"],
     "vw": ["1 2 'tag |a x:0.5 y |b red", "-1 |a x:1e3"],
 }

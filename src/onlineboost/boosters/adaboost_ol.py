@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | N | ``n_estimators`` | number of weak learners, and of experts |
 | WL^i(x_t) | ``h[i]`` | vote of learner i |
-| alpha_t^i | ``alpha[i]`` | weight of learner i in the vote, learnt by online gradient descent on [-2, 2] |
+| alpha_t^i | ``alpha[i]`` | weight of learner i in the vote, learned by online gradient descent on [-2, 2] |
 | y-hat_t^i | sign of ``s`` | expert i: the weighted vote of the first i learners |
 | v_t^i | exp(-``mistakes[i]``) | Hedge's weight of expert i, kept as its logarithm: the number of its mistakes |
 | s_t^i | ``s`` | margin of expert i |

@@ -5,7 +5,7 @@
 | N | ``n_estimators`` | number of weak learners, and of experts |
 | k | | number of classes |
 | l_t^i | ``h[i]`` | the class that learner i votes for |
-| alpha_t^i | ``alpha[i]`` | weight of learner i in the vote, learnt by online gradient descent on [-2, 2] |
+| alpha_t^i | ``alpha[i]`` | weight of learner i in the vote, learned by online gradient descent on [-2, 2] |
 | s_t^i | ``s`` | score of each class, by the learners up to i |
 | y-hat_t^i | ``e[i]`` | expert i: the class with the largest of these scores |
 | v_t^i | exp(-``mistakes[i]``) | Hedge's weight of expert i, kept as the number of its mistakes |

@@ -6,7 +6,7 @@
 | A_i(x_t) | ``h[i - 1]`` | vote of learner i |
 | y_t^i | ``f`` | prediction by the learners up to i |
 | eta, eta_i | ``eta`` | span: ``shrinkage``, or rates of a grid; hull: 2 / (i + 1) |
-| sigma_t^i | ``sigma`` | span: shrinks predictions that are too large, learnt; hull: 1 |
+| sigma_t^i | ``sigma`` | span: shrinks predictions that are too large, learned; hull: 1 |
 | B, L_B | ``radius``, ``steepest`` | bound of predictions in the span version, and of the slope of the loss there |
 
 Algorithm 1 (span) and Algorithm 2 (hull) are one: y^i = (1 - sigma_i eta_i) y^{i-1} + eta_i A_i(x). Learner i is shown
@@ -80,7 +80,7 @@ class GradientState(NamedTuple):
     ends: Ints  # [chains] the last learner of each
     radius: float
     steepest: float
-    learns: bool  # whether sigma is learnt
+    learns: bool  # whether sigma is learned
     loss: int
     quantile: float
     shares: Floats  # [chains] their weights

@@ -1,4 +1,4 @@
-"""OSBoost.OCP: OSBoost whose vote is learnt by online convex programming (Chen, Lin and Lu 2012).
+"""OSBoost.OCP: OSBoost whose vote is learned by online convex programming (Chen, Lin and Lu 2012).
 
 | symbol | here | meaning |
 | --- | --- | --- |

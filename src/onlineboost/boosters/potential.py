@@ -126,7 +126,7 @@ class PotentialBoost(
         weights = (values[:-1] - values[1:]) / 2
         if not (np.isfinite(values).all() and (weights >= 0).all() and weights.any()):
             raise ParameterError("terminal", self.terminal, "a potential that is finite, non-increasing, not constant")
-        return _normalised(weights, np.zeros(N, np.int64))
+        return _normalized(weights, np.zeros(N, np.int64))
 
     def _values(self, N: int) -> Floats:
         s = np.arange(-N, N + 1, 2, dtype=float)
@@ -167,9 +167,9 @@ def potential_table(mantissa: Floats, exponent: Ints, b: float) -> OnlineBBMStat
 def _add(m1: Floats, e1: Ints, m2: Floats, e2: Ints) -> tuple[Floats, Ints]:
     """Sums of numbers given as mantissa and binary exponent, whose range is unlimited."""
     e = np.maximum(e1, e2)
-    return _normalised(np.ldexp(m1, e1 - e) + np.ldexp(m2, e2 - e), e)
+    return _normalized(np.ldexp(m1, e1 - e) + np.ldexp(m2, e2 - e), e)
 
 
-def _normalised(mantissa: Floats, exponent: Ints) -> tuple[Floats, Ints]:
+def _normalized(mantissa: Floats, exponent: Ints) -> tuple[Floats, Ints]:
     mantissa, shift = np.frexp(mantissa)
     return mantissa, np.where(mantissa == 0, -(1 << 30), exponent + shift)

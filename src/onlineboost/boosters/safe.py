@@ -9,7 +9,7 @@ weighted by AdaNormalHedge:
 | each group | its majority |
 | the sum, the majority | of all learners; of the groups |
 | the stack | a logistic regression on all real votes (``loop/heads.py``) |
-| AdaBoost.OL | the vote of the base learner and the groups, with weights (alphas) learnt by gradient descent |
+| AdaBoost.OL | the vote of the base learner and the groups, with weights (alphas) learned by gradient descent |
 
 So it is not much worse than any of them (Luo and Schapire, 2015), the base learner among them, and mostly better.
 On short streams the search for the best expert costs a few percent (figures: ``docs/cli.md``).

@@ -94,7 +94,7 @@ def check_features(model: OnlineModel, met: NDArray[Any], rows: int) -> None:
         raise DataError("the model knows none of the features: expected data with the columns of the training data")
     if share < 0.5:
         announce(f"onlineboost: the model knows only {share:.0%} of the features of the first rows")
-    # For tables, whose columns have few names; not for words or "colour=red".
+    # For tables, whose columns have few names; not for words or "color=red".
     numbers = {id: name for id, name in model._fitted.columns.names.items() if "=" not in name and not is_lag(name)}
     absent = [repr(name) for id, name in numbers.items() if id not in met]
     if absent and len(numbers) <= _COLUMNS:

@@ -106,7 +106,7 @@ def _print(facts: dict[str, Any]) -> None:
         lines.append(("examples", f"{file['examples']:,} ({_share(facts):.1%} positive)"))
         lines.append(("features", f"{file['features']:,} ({file['per_example']:.2f} non-zero per example)"))
         lines += [("made from", facts["origin"]), ("SHA-256 of the text", file["text"])]
-    lines += [("web page", facts["page"]), ("licence", facts["licence"])]
+    lines += [("web page", facts["page"]), ("license", facts["license"])]
     lines += [("download", remote["url"]) for remote in facts["source"] or ()]
     say_facts((name, value) for name, value in lines if value)
     if paper:

@@ -47,7 +47,7 @@ def evaluate(
     quiet: o.Quiet = False,
     **given: Any,
 ) -> None:
-    """Test a model on labelled examples.
+    """Test a model on labeled examples.
 
     The model does not change.
 

@@ -15,7 +15,7 @@ _SHOWN = 3
 _TRIED = 16  # earlier contents with the same name that are checked as beginnings of a file
 
 
-class Learnt(NamedTuple):
+class Learned(NamedTuple):
     """An input learned to its end."""
 
     name: str
@@ -48,14 +48,14 @@ class Inputs:
     """
 
     def __init__(
-        self, names: list[str], learnt: list[Learnt], stopped: Unfinished | None, passes: int, again: bool
+        self, names: list[str], learned: list[Learned], stopped: Unfinished | None, passes: int, again: bool
     ) -> None:
-        self.names, self.learnt, self.stopped, self.again = names, [*learnt], stopped, again
+        self.names, self.learned, self.stopped, self.again = names, [*learned], stopped, again
         self.found = [fingerprint(name) for name in names]
-        self.before = {Input(*one[:3]): one for one in learnt}
+        self.before = {Input(*one[:3]): one for one in learned}
         self.times, self.goal = dict[Input, int](), dict[Input, int]()
         self.skip: dict[Input, int] = {}  # rows to skip in the next pass, by input
-        self.place = {Input(*one[:3]): k for k, one in enumerate(learnt)}  # of each input in ``learnt``
+        self.place = {Input(*one[:3]): k for k, one in enumerate(learned)}  # of each input in ``learned``
         self.pipes = {place for place, input in enumerate(self.found) if input.size is None}  # pipes not read yet
         self.input: Input | None = None  # current input
         self.rows = 0  # rows learned of the current input
@@ -71,7 +71,7 @@ class Inputs:
         self.first = self._stopped_at()
         self.changed = [input for input in files if input not in self.place and not self._knows_beginning(input)]
         for input in files:
-            self.times.setdefault(input, self.learnt[self.place[input]].times if input in self.place else 0)
+            self.times.setdefault(input, self.learned[self.place[input]].times if input in self.place else 0)
             self.goal[input] = self._goal_of_stopped(input)
         left = any(goal > self.times[input] + (input in self.skip) for input, goal in self.goal.items())
         before = None if stopped is None else stopped.input
@@ -150,7 +150,7 @@ class Inputs:
         same = [one for one in self.place if one.name == input.name and one not in self.named and one.size is not None]
         for one in same[: -_TRIED - 1 : -1]:
             if has_grown(name, one.size or 0, one.digest or ""):
-                earlier = self.learnt[self.place[one]]
+                earlier = self.learned[self.place[one]]
                 self.place[input] = self.place.pop(one)
                 self.times[input], self.skip[input] = earlier.times - 1, earlier.rows
                 return True
@@ -230,7 +230,7 @@ class Inputs:
 
     def _know_pipe(self, place: int, told: bool) -> None:
         input, earlier = self.found[place], self.before.get(self.found[place])
-        now = self.learnt[self.place[input]].times if input in self.place else 0
+        now = self.learned[self.place[input]].times if input in self.place else 0
         stopped = self.stopped  # before rows learned earlier: they were learned again
         again = stopped is not None and stopped.input == input and earlier is not None and stopped.rows < earlier.rows
         if earlier is not None and not again and not self.again:
@@ -256,12 +256,12 @@ class Inputs:
         if input.digest is None:  # an empty pipe
             return
         self.times[input] += 1
-        new = Learnt(input.name, input.size, input.digest, rows, self.times[input])
+        new = Learned(input.name, input.size, input.digest, rows, self.times[input])
         if input in self.place:
-            self.learnt[self.place[input]] = new
+            self.learned[self.place[input]] = new
         else:
-            self.place[input] = len(self.learnt)
-            self.learnt.append(new)
+            self.place[input] = len(self.learned)
+            self.learned.append(new)
         if input == self.first:
             self.first = None
         self.input, self.rows, self.moved = None, 0, True
@@ -277,7 +277,7 @@ class Inputs:
         left = self._places()
         skipped = [place for place in range(len(self.names)) if place not in left]
         for place in skipped if len(skipped) <= _SHOWN else ():
-            rows = self.learnt[self.place[self.found[place]]].rows
+            rows = self.learned[self.place[self.found[place]]].rows
             announce(f"onlineboost: {self.names[place]}: all {rows:,} rows were learned before: skipped")
         if len(skipped) > _SHOWN:
             announce(f"onlineboost: {len(skipped):,} of {len(self.names):,} files were learned before: skipped")
@@ -285,7 +285,7 @@ class Inputs:
             if skip and input != self.first:
                 name = self.names[self.found.index(input)]
                 announce(f"onlineboost: {name}: grown since {skip:,} rows were learned: continuing after them")
-        rows_of = {one.name: self.learnt[k].rows for one, k in self.place.items() if one not in self.named}
+        rows_of = {one.name: self.learned[k].rows for one, k in self.place.items() if one not in self.named}
         for input in [input for input in self.changed if input.name in rows_of][:_SHOWN]:
             name, rows = self.names[self.found.index(input)], rows_of[input.name]
             announce(f"onlineboost: {name} has changed since {rows:,} of its rows were learned: learning all rows")

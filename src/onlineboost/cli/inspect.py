@@ -78,9 +78,9 @@ def describe(path: Path, top: int) -> dict[str, Any]:
     if loaded.fitted.cutoff is not None:
         facts["threshold"] = loaded.fitted.cutoff.probability(loaded.fitted)
     if isinstance(model, Ensemble):
-        facts["parts"] = _parts(model)
+        facts["members"] = _members(model)
     if isinstance(model, OnlineBoostRegressor):
-        facts["parts"] = [
+        facts["members"] = [
             {"name": name, "weight": weight}
             for name, weight in zip(model._part_names(), model.weights_.tolist(), strict=True)
         ]
@@ -108,15 +108,15 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else repr(value)
 
 
-def _parts(model: Ensemble) -> list[dict[str, Any]]:
+def _members(model: Ensemble) -> list[dict[str, Any]]:
     """Weights and gains of the members of an ensemble, from its report."""
     report = Ensemble.report(model)  # the report of ``Adaptive`` is that of its booster
     names = [brief(part) for part in model._parts()]
-    awake = len(names) - model.n_paused_
-    found = [{"name": name, "resting": k >= awake} for k, name in enumerate(names)]
+    active = len(names) - model.n_paused_
+    found = [{"name": name, "paused": k >= active} for k, name in enumerate(names)]
     for column, (values, _) in report.columns.items():
-        for part, value in zip(found, values.tolist(), strict=True):
-            part[column.replace(" ", "_")] = value
+        for member, value in zip(found, values.tolist(), strict=True):
+            member[column.replace(" ", "_")] = value
     return found
 
 
@@ -153,22 +153,22 @@ def _print(facts: dict[str, Any]) -> None:
     say_facts(lines)
     if facts["labels"]:
         say()
-    if "parts" in facts:
-        _print_parts(facts["parts"])
+    if "members" in facts:
+        _print_members(facts["members"])
     elif facts["labels"]:
         say("edge of each weak learner, on weighted examples (0: guessing, 1: always right)")
         for i, edge in enumerate(facts["edges"], 1):
             say(f"{i:>6} {edge:>8.4f} {'#' * round(40 * max(edge, 0))}")
 
 
-def _print_parts(parts: list[dict[str, Any]]) -> None:
-    if "earns" not in parts[0]:
+def _print_members(members: list[dict[str, Any]]) -> None:
+    if "gain" not in members[0]:
         say("ensemble members (weight: in the stack)")
-        for part in parts:
-            say(f"{part['weight']:>+8.3f}  {part['name']}")
+        for member in members:
+            say(f"{member['weight']:>+8.3f}  {member['name']}")
         return
     say("ensemble members (gain: recent mean shift of the log odds towards the right label)")
     say(f"{'error alone':>12} {'weight':>8} {'gain':>8}  member")
-    for part in parts:
-        name = f"{part['name']} (paused)" if part["resting"] else part["name"]
-        say(f"{part['error_alone']:>12.4f} {part['weight']:>+8.3f} {part['earns']:>+8.3f}  {name}")
+    for member in members:
+        name = f"{member['name']} (paused)" if member["paused"] else member["name"]
+        say(f"{member['error_alone']:>12.4f} {member['weight']:>+8.3f} {member['gain']:>+8.3f}  {name}")

@@ -33,7 +33,7 @@ from onlineboost.readers.files import expand, is_regular
 from onlineboost.storage.atomic import check_target, fingerprint
 
 
-def _learnt_before() -> ConflictError:
+def _learned_before() -> ConflictError:
     rows = "some rows were learned before and have no progressive prediction"
     return ConflictError(f"--predictions: {rows}: use new files only, or learn all rows with --again.")
 
@@ -65,7 +65,7 @@ class Job:
         self.seconds = self.waited = 0.0  # time of the work; time spent waiting for the compiler
         self.skipped = 0
         self.first_error: float | None = None
-        self.learnt = 0
+        self.learned = 0
         self.finished = False
         self.read: set[int] = set()  # places of inputs
         self.text: frozenset[str] = frozenset()  # known text columns
@@ -108,7 +108,7 @@ class Job:
             self.text = training.model._fitted.columns.text.columns
         if training.model._fitted is None:
             self.look_alikes = LookAlikes()
-        self.inputs = Inputs(names, notes.learnt, notes.unfinished, self.passes, again)
+        self.inputs = Inputs(names, notes.learned, notes.unfinished, self.passes, again)
         self.inputs.announce()
         if self.passes > 1:
             announce(
@@ -117,7 +117,7 @@ class Job:
             )
         self.passes = self.inputs.passes
         if self.predictions is not None and not self.inputs.are_new:
-            raise _learnt_before()
+            raise _learned_before()
         changes = bool(self.inputs.round()[1]) or self.output != self.resumed
         began = time.perf_counter() - compile_seconds()
         with (
@@ -206,19 +206,19 @@ class Job:
                 if place not in rows:
                     rows[place], skip = 0, self.inputs.meet(place, page)
                     if skip and self.predictions is not None:
-                        raise _learnt_before()
+                        raise _learned_before()
                 start = min(max(skip - rows[place], 0), size)
                 while start < size and not self.interrupted:
-                    stop = size if self.every is None else min(size, start + self.every - self.learnt % self.every)
+                    stop = size if self.every is None else min(size, start + self.every - self.learned % self.every)
                     self.learning = True
                     training.learn(page.rows(start, stop))
                     self._say_text(training)
-                    self.learnt += stop - start
+                    self.learned += stop - start
                     start = stop
                     self.inputs.learn(place, rows[place] + stop)
                     self.learning = False
                     self.answers(training, page)
-                    if self.every is not None and self.learnt % self.every == 0:
+                    if self.every is not None and self.learned % self.every == 0:
                         self._checkpoint(training, progress)
                     self.lines.print(progress)
                 rows[place] += size
@@ -283,16 +283,16 @@ class Job:
         if not self.inputs.moved or training.model._fitted is None or not whole:
             return
         self.failed = True
-        learnt = f"onlineboost: {training.model.n_seen_:,} examples were learned before the error"
+        learned = f"onlineboost: {training.model.n_seen_:,} examples were learned before the error"
         if self.output is None:
-            announce(f"{learnt}: not saved (no -o MODEL)")
+            announce(f"{learned}: not saved (no -o MODEL)")
             return
         try:
             self._save(training)
         except OSError as second:
-            announce(f"{learnt}: not saved: {second}")
+            announce(f"{learned}: not saved: {second}")
         else:
-            announce(f"{learnt}: saved to {self.output}; correct the input, then continue with --resume {self.output}")
+            announce(f"{learned}: saved to {self.output}; correct the input, then continue with --resume {self.output}")
 
     def _save(self, training: Training) -> None:
         assert self.output is not None
@@ -300,7 +300,7 @@ class Job:
         left = None if self.finished else self.notes.unfinished
         if self.inputs.moved and not self.finished:
             left = self.inputs.unfinished(self.failed)
-        notes = Notes(training, left, self.inputs.learnt).as_json()
+        notes = Notes(training, left, self.inputs.learned).as_json()
         training.model.save(self.output, base=training.base, notes=notes)
         self.found = fingerprint(self.output)
 
@@ -319,7 +319,7 @@ class Job:
             "model": repr(training.model.clone()),
             "model_as_typed": brief(training.model),
             "examples": curve.examples,
-            "learnt": self.learnt,
+            "learned": self.learned,
             "error": curve.error,
             "base_error": base.error if training.base is not None else None,
             "no_change_error": training.repeated.error if training.repeated is not None else None,
@@ -331,7 +331,7 @@ class Job:
             "features_per_example": training.entries / max(curve.examples, 1),
             "columns": {name: kind._asdict() for name, kind in found.items()},
             "alarms": self.lines.alarms,
-            "resting": getattr(training.model, "n_paused_", 0),
+            "paused_members": getattr(training.model, "n_paused_", 0),
             "seconds": self.seconds,
             "memory": peak_memory(),
             "model_memory": training.model.n_bytes(),

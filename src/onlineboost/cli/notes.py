@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from onlineboost.cli.fingerprint import Input
-from onlineboost.cli.inputs import MOST_TIMES, Learnt, Unfinished
+from onlineboost.cli.inputs import MOST_TIMES, Learned, Unfinished
 from onlineboost.data.classes import MAX_CLASSES
 from onlineboost.errors import ModelFileError
 from onlineboost.evaluate.metrics import Curve, NumberErrors
@@ -28,7 +28,7 @@ class Notes:
 
     counts: Counts = field(default_factory=Counts)
     unfinished: Unfinished | None = None  # None: the training came to its end
-    learnt: list[Learnt] = field(default_factory=list)
+    learned: list[Learned] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         counts = self.counts
@@ -37,7 +37,7 @@ class Notes:
             "base_curve": asdict(counts.base_curve),
             "entries": counts.entries,
             "unfinished": self.unfinished and self.unfinished.as_json(),
-            "learnt": [one._asdict() for one in self.learnt],
+            "learnt": [one._asdict() for one in self.learned],
             "paired": counts.paired and asdict(counts.paired),
             "repeated": counts.repeated and asdict(counts.repeated),
             "errors": asdict(counts.errors) if counts.errors.weight else None,
@@ -61,8 +61,8 @@ class Notes:
                 _optional(Threshold.from_json, facts["threshold"]) if "threshold" in facts else Threshold(),
                 _optional(_losses, facts.get("losses")),
             )
-            learnt = [_learnt(one) for one in _items(facts.get("learnt", []))]
-            return cls(counts, _unfinished(facts.get("unfinished")), learnt)
+            learned = [_learned(one) for one in _items(facts.get("learnt", []))]
+            return cls(counts, _unfinished(facts.get("unfinished")), learned)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as problem:
             expected = "not written by onlineboost train: expected its model file, or a model saved in Python"
             raise ModelFileError(path, "notes", expected) from problem
@@ -178,6 +178,6 @@ def _optional(check: Any, value: Any) -> Any:
     return None if value is None else check(value)
 
 
-def _learnt(facts: dict[str, Any]) -> Learnt:
+def _learned(facts: dict[str, Any]) -> Learned:
     name, size, digest = _input(facts)
-    return Learnt(name, size, digest or "", _whole(facts["rows"]), _whole(facts["times"], 1))
+    return Learned(name, size, digest or "", _whole(facts["rows"]), _whole(facts["times"], 1))

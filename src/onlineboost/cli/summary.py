@@ -96,7 +96,9 @@ def print_summary(result: dict[str, Any]) -> None:
         say()
         say(f"Interrupted after {result['examples']:,} examples: {saved}")
         say()
-    speed = f"({result['learnt'] / max(result['seconds'], 1e-9):,.0f}/s)" if result["learnt"] else "(none in this run)"
+    speed = (
+        f"({result['learned'] / max(result['seconds'], 1e-9):,.0f}/s)" if result["learned"] else "(none in this run)"
+    )
     lines = [("algorithm", result["model_as_typed"]), ("examples", f"{result['examples']:,} {speed}")]
     met = "not counted by this learner" if result["features"] is None else f"{result['features']:,}"
     lines.append(("features", f"{met} ({result['features_per_example']:.1f} non-zero per example)"))
@@ -126,8 +128,8 @@ def print_summary(result: dict[str, Any]) -> None:
         lines.append(("error on holdout", f"{result['holdout']['error']:.4f}{alone}"))
     if result["alarms"]:
         lines.append(("alarms", f"{result['alarms']:,}"))
-    if result["resting"]:
-        lines.append(("paused members", f"{result['resting']} (slow, and no gain in accuracy)"))
+    if result["paused_members"]:
+        lines.append(("paused members", f"{result['paused_members']} (slow, and no gain in accuracy)"))
     lines.append(("time", f"{result['seconds']:.2f} s"))
     lines.append(("memory", f"{result['memory'] / 1e6:,.0f} MB; model {result['model_memory'] / 1e6:,.3g} MB"))
     lines.append(("model", result["output"] or "not saved (no -o MODEL)"))

@@ -140,15 +140,15 @@ def _path(folder: str, machine: Machine, name: str, *parts: str) -> Path:
     return Path(folder) / f"{name}-{digest[:24]}"
 
 
-def _spelt(type: Any) -> str:
+def _spelled(type: Any) -> str:
     """A type in words that are the same in every process, and differ for classes of the same name."""
     if isinstance(type, types.BaseTuple):
         made = getattr(type, "instance_class", tuple)
         names = getattr(made, "_fields", range(len(type.types)))
-        items = (f"{name}: {_spelt(each)}" for name, each in zip(names, type.types, strict=True))
+        items = (f"{name}: {_spelled(each)}" for name, each in zip(names, type.types, strict=True))
         return f"{made.__module__}.{made.__qualname__}({', '.join(items)})"
     if hasattr(type, "inner"):  # a block
-        return f"block({_spelt(type.inner)})"
+        return f"block({_spelled(type.inner)})"
     return str(type)
 
 
@@ -211,7 +211,7 @@ class Cache(NullCache):  # type: ignore[misc]
         turns.end()
 
     def _path(self, folder: str, machine: Machine, sig: Any) -> Path:
-        return _path(folder, machine, self._name, *(_spelt(type) for type in sig))
+        return _path(folder, machine, self._name, *(_spelled(type) for type in sig))
 
 
 def read(path: Path, shipped: bool = False) -> bytes | None:

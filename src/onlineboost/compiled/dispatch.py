@@ -107,7 +107,7 @@ def learn(committee: Any, *arguments: Any) -> None:
 
 @generic
 def meet(committee: Any, *arguments: Any) -> None:
-    """``meet(committee, work, batch, r)``: take note of the values of row r, which is new and will be learnt."""
+    """``meet(committee, work, batch, r)``: take note of the values of row r, which is new and will be learned."""
 
 
 @generic

@@ -1,6 +1,6 @@
 """Functions that only compiled code calls stay intermediate code, for their callers to take in.
 
-Numba optimises every function and makes machine code of it, and does both again for all callers, in which the function
+Numba optimizes every function and makes machine code of it, and does both again for all callers, in which the function
 is inlined or linked once more. Here only functions that Python calls become machine code, with all their parts in one
 step: a third less work for the compiler, and the same arithmetic.
 """
@@ -21,7 +21,7 @@ _ENVIRONMENT = "_ZN08NumbaEnv"  # names of the variables that hold a function's 
 
 
 class _Part(JITCodeLibrary):  # type: ignore[misc]
-    """Intermediate code of a function, neither optimised nor made machine code of; without that of its own parts."""
+    """Intermediate code of a function, neither optimized nor made machine code of; without that of its own parts."""
 
     @property
     def codegen(self) -> Any:

@@ -27,12 +27,12 @@ _new: Any = tuple.__new__  # takes half the time of a named tuple's own
 class Columns:
     """The names of features by id, the headings and the number of columns of arrays, and the schema of streams.
 
-    Names of dicts have the ids that they have in files. A string value is an indicator: ``{"colour": "red"}`` is
-    ``{"colour=red": 1}``. A missing value is NaN, and an indicator.
+    Names of dicts have the ids that they have in files. A string value is an indicator: ``{"color": "red"}`` is
+    ``{"color=red": 1}``. A missing value is NaN, and an indicator.
 
     >>> columns = Columns()
-    >>> columns.row({"7": 2.0, 8: 0.5, "colour": "red"}, learning=True)
-    Row(ids=[7, 8, 511943297], values=(2.0, 0.5, 1.0), names=[(511943297, 'colour=red')], sighted=[])
+    >>> columns.row({"7": 2.0, 8: 0.5, "color": "red"}, learning=True)
+    Row(ids=[7, 8, 548048942], values=(2.0, 0.5, 1.0), names=[(548048942, 'color=red')], sighted=[])
     """
 
     def __init__(self, schema: Schema | None = None, owner: str = "model") -> None:
@@ -102,13 +102,13 @@ class Columns:
             raise DataError(f"{differences(self.headings, names)}; to go on, columns=... takes 'warn'")
 
     def learn_fields(self, names: tuple[str, ...] | None) -> None:
-        """Remember the columns of a table that is read and learnt; later ones may have more."""
+        """Remember the columns of a table that is read and learned; later ones may have more."""
         if names is not None and (self.width is None or self.headings is not None):
             known = self.headings or []
             self.headings = [*known, *(name for name in names if name not in known)]
 
     def adopt(self, source: Source) -> dict[int, str]:
-        """Remember the columns of a table that is learnt; returns names that are new."""
+        """Remember the columns of a table that is learned; returns names that are new."""
         if self.width is None and self.headings is None:
             self.width, self.headings = None if source.by_name else source.n_features, source.names
         self.sight(source.new_cells())
@@ -116,7 +116,7 @@ class Columns:
 
     @property
     def n_columns(self) -> int | None:
-        """Number of columns of arrays and data frames; None if none was learnt."""
+        """Number of columns of arrays and data frames; None if none was learned."""
         return self.width if self.headings is None or self.schema is not None else len(self.headings)
 
     # ---- dicts
@@ -211,10 +211,10 @@ def differences(expected: Iterable[str], names: Iterable[str]) -> str:
     near = difflib.get_close_matches(new[0], missing, 1) if missing and new else []
     found = []
     if missing:
-        found.append(f"no column {listed(missing)}, which the model has learnt")
+        found.append(f"no column {listed(missing)}, which the model has learned")
     if new:
         before = f" (renamed from {near[0]!r}?)" if near else ""
-        found.append(f"a column {listed(new)}, which the model has not learnt{before}")
+        found.append(f"a column {listed(new)}, which the model has not learned{before}")
     return f"the table has {' and '.join(found)}: expected the columns of training"
 
 

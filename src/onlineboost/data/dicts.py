@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
     ids: list[int] | Ints32  # rows may share an array, which is not to be written to
     values: tuple[float, ...]
-    names: Sequence[tuple[int, str]]  # to be added to the columns when the row is learnt
+    names: Sequence[tuple[int, str]]  # to be added to the columns when the row is learned
     sighted: Sequence[tuple[str, int]] = ()  # columns and ids of new cells of at least four words, likewise
 
 

@@ -14,8 +14,8 @@ def date_of(name: str, names: Mapping[int, str]) -> str:
     """The date of which a feature is a part, or its own name; ``names`` are those of all features, by id.
 
     >>> names = {feature_id("sold"): "sold"}
-    >>> [date_of(name, names) for name in ("sold.month=11", "made.month=11", "colour=red")]
-    ['sold', 'made.month=11', 'colour=red']
+    >>> [date_of(name, names) for name in ("sold.month=11", "made.month=11", "color=red")]
+    ['sold', 'made.month=11', 'color=red']
     """
     date, _, part = name.partition("=")[0].rpartition(".")
     return date if part in DATE_PARTS and names.get(feature_id(date)) == date else name
@@ -24,9 +24,9 @@ def date_of(name: str, names: Mapping[int, str]) -> str:
 def column_of(name: str, columns: Container[str]) -> str:
     """The column to which a feature belongs, or its own name.
 
-    >>> columns = {"colour", "sold"}
-    >>> [column_of(name, columns) for name in ("colour=red", "sold", "sold.month=11", "size")]
-    ['colour', 'sold', 'sold', 'size']
+    >>> columns = {"color", "sold"}
+    >>> [column_of(name, columns) for name in ("color=red", "sold", "sold.month=11", "size")]
+    ['color', 'sold', 'sold', 'size']
     """
     at = name.find("=")
     while name not in columns and at >= 0:

@@ -86,8 +86,8 @@ def id_of(hashed: int) -> int:
 def feature_id(name: str) -> int:
     """The id of a feature.
 
-    >>> feature_id("colour=red"), feature_id("17")
-    (511943297, 17)
+    >>> feature_id("color=red"), feature_id("17")
+    (548048942, 17)
     """
     if name.isdigit() and name.isascii():
         return int(name[-31:]) & MAX_ID  # 10**31 is a multiple of 2**31
@@ -95,7 +95,7 @@ def feature_id(name: str) -> int:
 
 
 def indicator_id(text: str) -> int:
-    """The id of an indicator such as "colour=red": spaces at its ends count, which are part of the category."""
+    """The id of an indicator such as "color=red": spaces at its ends count, which are part of the category."""
     return int(_id_of_text(*_bytes_of(text)))
 
 

@@ -18,15 +18,15 @@ class Kind(NamedTuple):
 
 
 def kinds(columns: Columns, rows: int) -> dict[str, Kind]:
-    """What each column of the tables that were learnt was taken for, by the names of its features.
+    """What each column of the tables that were learned was taken for, by the names of its features.
 
     >>> from onlineboost import Linear
     >>> from onlineboost.readers import open_stream
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"size": [1, 2], "colour": ["red", "blue"], "sold": ["2024-01-01", ""], "label": [0, 1]})
+    >>> frame = pd.DataFrame({"size": [1, 2], "color": ["red", "blue"], "sold": ["2024-01-01", ""], "label": [0, 1]})
     >>> model = Linear().fit(open_stream(frame))
     >>> {name: kind.kind for name, kind in kinds(model._fitted.columns, 100).items()}
-    {'size': 'number', 'colour': 'category', 'sold': 'date'}
+    {'size': 'number', 'color': 'category', 'sold': 'date'}
     """
     headings = dict.fromkeys(columns.headings or (), 0)
     numbers, dates, missing = set[str](), set[str](), set[str]()

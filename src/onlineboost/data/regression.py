@@ -67,7 +67,7 @@ class Numbers(Target):
         """Every number is known."""
 
     def encode(self, y: Any) -> Floats:
-        """The numbers as float64; raises an error for one that cannot be learnt."""
+        """The numbers as float64; raises an error for one that cannot be learned."""
         try:
             found = np.array(y if not np.iscomplexobj(y) else None, np.float64)
         except (TypeError, ValueError, OverflowError):

@@ -25,7 +25,7 @@ def as_columns(scores: Floats) -> Floats:
 
 
 def widened(scores: Floats, width: int, probabilities: bool = False) -> Floats:
-    """With a column for each label, where there are more; the lowest there is for one not learnt."""
+    """With a column for each label, where there are more; the lowest there is for one not learned."""
     if scores.shape[1] >= width:
         return scores
     found = np.full((len(scores), width), 0.0 if probabilities else -np.inf)

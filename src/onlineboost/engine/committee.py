@@ -93,10 +93,10 @@ class Committee(Node):
             self.replace(**new)
 
     def keep_rows(self, rows: Batch) -> None:
-        """Keep rows of a young stream that were learnt, and learn all of them once more if that is due."""
+        """Keep rows of a young stream that were learned, and learn all of them once more if that is due."""
         from onlineboost.engine.program import run_slotted
 
-        most, seen = replay.last(self.learner.replay), self.n_learnt
+        most, seen = replay.last(self.learner.replay), self.n_learned
         kept = self.kept.with_rows(rows)
         if most and kept.y.size > self.kept.y.size:
             self.kept = kept

@@ -92,12 +92,12 @@ class Features:
         return list(dict.fromkeys(column for leaf in self.committees for column in leaf.learner.unmet_columns(names)))
 
     def names_met(self, names: Mapping[int, str]) -> dict[int, str]:
-        """The names of the features learnt so far by slot, given names by id; a feature without a name has its id."""
+        """The names of the features learned so far by slot, given names by id; a feature without a name has its id."""
         slots = self._widest.slots if self.committees else None
         return {slot: names.get(id, str(id)) for slot, id in enumerate(slots.ids().tolist() if slots else ())}
 
     def knows(self, ids: Ints32) -> NDArray[np.bool_]:
-        """Whether each feature was learnt."""
+        """Whether each feature was learned."""
         found: NDArray[np.bool_] = self._widest.slots.find(ids) >= 0 if self.committees else np.zeros(ids.size, bool)
         return found
 

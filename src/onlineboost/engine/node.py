@@ -53,7 +53,7 @@ def _nothing() -> None:
 class PastAnswers(NamedTuple):
     """The answers of all nodes to some rows: enough to learn the rows later as if it were then."""
 
-    votes: Floats32  # [rows, learners of all committees] real votes; [rows, 0]: those of the time when they are learnt
+    votes: Floats32  # [rows, learners of all committees] real votes; [rows, 0]: those of the time when they are learned
     scores: Floats  # [rows, scores of all nodes] those of a node before those of its children; NaN of paused ones
 
     def rows(self, start: int, stop: int) -> PastAnswers:
@@ -109,7 +109,7 @@ class Node(Features, ABC):
         return self.n_jobs > 1 and len(self.parts) > 1
 
     def countdown(self) -> int:
-        """Number of rows to be learnt before the node must be asked (``look``)."""
+        """Number of rows to be learned before the node must be asked (``look``)."""
         return min((part.countdown() for part in self.parts), default=NEVER)
 
     def look(self) -> None:
@@ -128,8 +128,8 @@ class Node(Features, ABC):
         return self.n_classes if self.n_classes > 2 else 1
 
     @property
-    def n_learnt(self) -> int:
-        """Number of examples learnt."""
+    def n_learned(self) -> int:
+        """Number of examples learned."""
         return int(self.record.clock[0])
 
     @property
@@ -144,7 +144,7 @@ class Node(Features, ABC):
 
     @property
     def gives_chances(self) -> bool:
-        """Whether scores alone say how likely each label is, without a temperature that is learnt."""
+        """Whether scores alone say how likely each label is, without a temperature that is learned."""
         return self.gives_odds and self.width == 1
 
     @abstractmethod
@@ -272,7 +272,7 @@ class Node(Features, ABC):
 
     @abstractmethod
     def importances(self) -> dict[int, float]:
-        """The share of each feature in the influence on the answers, by id; empty if unknown, or nothing was learnt."""
+        """The share of each feature in the influence on the answers, by id; empty if unknown or before learning."""
 
     @abstractmethod
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
@@ -336,7 +336,7 @@ class Node(Features, ABC):
         self.replace()
 
     def bring_back(self) -> None:
-        """Take back what other machines have learnt, if they have."""
+        """Take back what other machines have learned, if they have."""
         for part in self.parts:
             part.bring_back()
 

@@ -24,7 +24,7 @@ from onlineboost.loop.record import Record, Settings
 _answer, _correct = dispatch.answer, dispatch.correct
 _compared = njit(compare.py_func)  # type: ignore[attr-defined]
 
-_ROWS = 64  # rows learnt at a time, so that predictions do not wait long
+_ROWS = 64  # rows learned at a time, so that predictions do not wait long
 
 
 class ObjectRows(NamedTuple):
@@ -78,8 +78,8 @@ class ObjectNode:
         return False
 
     @property
-    def n_learnt(self) -> int:
-        """Number of examples learnt."""
+    def n_learned(self) -> int:
+        """Number of examples learned."""
         return int(self.record.clock[0])
 
     @property

@@ -19,10 +19,10 @@ class Passage:
 
     | it pauses | then |
     | --- | --- |
-    | after rows of a young stream | they are kept; at 64, 128, ... all rows so far are learnt again |
+    | after rows of a young stream | they are kept; at 64, 128, ... all rows so far are learned again |
     | after the row at which edges of bins are due | the learners follow the new edges (``Learner.settle``) |
     | after the row at which a larger table of tokens is due | it is made (``Learner.enlarged``) |
-    | when the memory of a transform is full | the rows in it are learnt first |
+    | when the memory of a transform is full | the rows in it are learned first |
     | before a row with features beyond the room of the learners, and when they are full | they get more room |
     """
 
@@ -31,7 +31,7 @@ class Passage:
         self.node, self.path, self.slotted, self.mode = node, stage.path, rows, mode
         self.rows: Ints = stage.array("rows", 4, np.int64)  # first, last, done, full: of the rounds
         self.ends: Ints = stage.array("ends", len(node.transforms) + 1, np.int64)  # how far rows have come
-        self.limits: Ints = stage.array("limits", 3, np.int64)  # first row not kept; after the last; learnt before
+        self.limits: Ints = stage.array("limits", 3, np.int64)  # first row not kept; after the last; learned before
         self.levels, self.learns, one = len(node.transforms), mode.learning and not mode.replaying, table.capacity == 1
         longest = table.longest
         for number, transform in enumerate(node.transforms, 1):
@@ -66,7 +66,7 @@ class Passage:
 
     def begin(self, start: int, stop: int) -> None:
         """Choose the rows that pass next."""
-        self.limits[:] = start, stop, self.node.n_learnt
+        self.limits[:] = start, stop, self.node.n_learned
         self.rows[:] = start, stop, start, 0
         self.ends[:] = stop
         self.ends[0] = self._next_replay(start)
@@ -74,7 +74,7 @@ class Passage:
 
     def _next_replay(self, start: int) -> int:
         """The row after which rows are replayed, or that after the last."""
-        seen, stop = self.node.n_learnt, int(self.limits[1])
+        seen, stop = self.node.n_learned, int(self.limits[1])
         if not self.learns or seen >= replay.last(self.node.learner.replay) or self.slotted.y.size == 1:
             return stop
         counts = np.cumsum(self.slotted.weight[start:stop] > 0)
@@ -132,7 +132,7 @@ class Passage:
             self.rounds.begin()
             if node.is_old and (self.slotted.y.size == 1 or node.n_jobs > 1 or node.away is not None):
                 node.replace()  # calls need not pause any more, and may be divided
-        self.limits[0], self.limits[2] = done, node.n_learnt
+        self.limits[0], self.limits[2] = done, node.n_learned
         if done == stop:
             if self.slotted.y.size == 1:  # the next row begins here, too: nothing else says where
                 self.rows[0], self.limits[0] = 0, 0

@@ -49,7 +49,7 @@ class Program:
         memory = zeros((capacity + 1,), np.int64), zeros((entries,), np.int32), zeros((entries,), np.float32)
         self.rows = Batch(*memory, table.y, table.weight)  # as they come
         self.span: Ints = np.array([0, 1])
-        self.loaded, self.done = self.rows, 0  # the rows in the table, and how many of them were learnt
+        self.loaded, self.done = self.rows, 0  # the rows in the table, and how many of them were learned
         self.out = np.empty((capacity, root.width))
         self.states: Any = None
         if capacity == 1 or not table.mode.learning or slotted or root.n_slots or root.young:
@@ -96,7 +96,7 @@ class Program:
     def _set_due(self) -> None:
         """Find out when nodes are to be asked."""
         left = self.root.countdown() if self.table.mode.learning else NEVER
-        self.due = NEVER if left == NEVER else self.root.n_learnt + left
+        self.due = NEVER if left == NEVER else self.root.n_learned + left
 
     def look(self) -> None:
         """Let nodes decide what was to be decided by now."""
@@ -297,7 +297,7 @@ def run_batch(root: Node, batch: Batch, learning: bool) -> Floats:
 def run_row(
     root: Node, ids: Any, values: Sequence[float], y: float, weight: float, learning: bool
 ) -> tuple[Floats, bool]:
-    """The scores of one row, which is learnt if asked, in memory that the next row is written to; and whether one of
+    """The scores of one row, which is learned if asked, in memory that the next row is written to; and whether one of
     its features is known.
     """
     _come_back(root, learning)
@@ -310,7 +310,7 @@ def run_row(
     else:
         with schedule.uninterrupted():
             found = program.run_row(ids, values, y, weight)
-    if program.due < NEVER and root.n_learnt >= program.due:
+    if program.due < NEVER and root.n_learned >= program.due:
         program.look()
     return found, True
 
@@ -337,7 +337,7 @@ def tell_row(root: Node, ids: Ints32, values: Sequence[float], y: float, weight:
     program = _program(root, TOLD, 1, len(values), len(values))
     program.fill(answers)
     scores = program.run_row(ids, values, y, weight)
-    if root.n_learnt >= program.due:
+    if root.n_learned >= program.due:
         program.look()
     return scores
 

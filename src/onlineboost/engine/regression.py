@@ -33,7 +33,7 @@ from onlineboost.loop.target_scaling import (
 )
 from onlineboost.storage.validity import require
 
-_FARTHEST = 1e32  # of answers from the centre, which may have moved since they were given
+_FARTHEST = 1e32  # of answers from the center, which may have moved since they were given
 _LEAST_CHANGE = 1e-9  # of a score that is explained by features
 
 
@@ -47,7 +47,7 @@ class RegressionNode(Node):
     scaling: TargetScaling
     held: Kept = field(default=replay.NO_NUMBERS, kw_only=True)  # the first rows, until there are enough of them
 
-    _begins = False  # whether these are being learnt
+    _begins = False  # whether these are being learned
 
     def __post_init__(self) -> None:
         self.share_slots()
@@ -62,36 +62,36 @@ class RegressionNode(Node):
             stage.step(partial(self._answer_first, stage.program_of, stage.span, stage.mode.learning, y, out))
         else:
             capacity = stage.table.capacity
-            targets, centres = stage.array("targets", capacity), stage.array("centres", capacity)
+            targets, centers = stage.array("targets", capacity), stage.array("centers", capacity)
             learning, weight = stage.mode.learning, stage.table.weight
-            stage.call(scale_targets, stage.span, y, weight, targets, centres, self.scaling, learning)
-            self.add_parts(stage, y, targets, centres, out)
+            stage.call(scale_targets, stage.span, y, weight, targets, centers, self.scaling, learning)
+            self.add_parts(stage, y, targets, centers, out)
 
-    def add_parts(self, stage: Stage, y: Floats, targets: Floats, centres: Floats, out: Floats) -> None:
+    def add_parts(self, stage: Stage, y: Floats, targets: Floats, centers: Floats, out: Floats) -> None:
         """Add the calls after those that scale targets."""
         scores = stage.array("scores", (stage.table.capacity, 1))
         stage.part(0, self.parts[0], targets, scores)
         states = self.scaling, self.record, stage.mode.learning, stage.mode.given
-        stage.call(answer_rows, stage.span, scores, centres, stage.table.weight, out, *states)
+        stage.call(answer_rows, stage.span, scores, centers, stage.table.weight, out, *states)
 
     @property
     def young(self) -> bool:  # type: ignore[override]
         """Whether rows are held back."""
-        return self.n_learnt < FIRST and not self._begins
+        return self.n_learned < FIRST and not self._begins
 
     @property
     def divides(self) -> bool:
         return super().divides and not self.young
 
     def countdown(self) -> int:
-        return FIRST - self.n_learnt if self.young else min(part.countdown() for part in self.awake())
+        return FIRST - self.n_learned if self.young else min(part.countdown() for part in self.awake())
 
     def look(self) -> None:
         for part in self.awake():
             part.look()
 
     def _answer_first(self, program: Any, span: Ints, learning: bool, y: Floats, out: Floats) -> None:
-        """Answer rows by the targets so far; those that are to be learnt are held back."""
+        """Answer rows by the targets so far; those that are to be learned are held back."""
         start, stop = span.tolist()
         if learning:
             out[start:stop] = self._hold(cut(program().loaded, start, stop)._replace(y=y[start:stop]))
@@ -165,12 +165,12 @@ class RegressionNode(Node):
 
     def check(self) -> None:
         super().check()
-        require(self.held.y.size == (self.n_learnt if self.young else 0), "held.y", "the rows that are held back")
+        require(self.held.y.size == (self.n_learned if self.young else 0), "held.y", "the rows that are held back")
 
     def own_states(self) -> dict[str, Any]:
         return {"record": self.record, "scaling": self.scaling, "held": self.held}
 
-    # ---- what was learnt
+    # ---- what was learned
 
     def knows(self, ids: Ints32) -> NDArray[np.bool_]:
         return np.isin(ids, self.held.indices) if self.young else super().knows(ids)

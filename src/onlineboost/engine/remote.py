@@ -66,7 +66,7 @@ class PartOfEnsemble:
         self.node = node
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without room that is not in use: it comes back with the next row that is learnt."""
+        """Without room that is not in use: it comes back with the next row that is learned."""
         return {"node": self.node.trimmed()}
 
     def run(self, rows: Batch, carry: Any, n_slots: int) -> tuple[Any, ...]:

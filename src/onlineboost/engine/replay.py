@@ -1,4 +1,4 @@
-"""Replay: while a stream is young, all rows so far are learnt again, in a random order.
+"""Replay: while a stream is young, all rows so far are learned again, in a random order.
 
 With ``replay = 512`` that is after 64, 128, 256 and 512 rows: some 1,000 updates more in all.
 """
@@ -49,9 +49,9 @@ class Kept(NamedTuple):
 
     def with_rows(self, rows: Batch) -> Self:
         """These rows and further ones."""
-        learnt = taken(rows, np.flatnonzero(rows.weight > 0))
-        values = np.where(np.isnan(learnt.values), np.float32(np.inf), learnt.values)
-        return type(self)(*joined([Batch(*self), learnt._replace(values=values)]))
+        learned = taken(rows, np.flatnonzero(rows.weight > 0))
+        values = np.where(np.isnan(learned.values), np.float32(np.inf), learned.values)
+        return type(self)(*joined([Batch(*self), learned._replace(values=values)]))
 
     def reordered(self, number: int) -> Batch:
         """The rows in a random order, which depends on the number only."""
@@ -90,10 +90,10 @@ def last(most: int) -> int:
 
 
 def is_due(seen: int, most: int) -> bool:
-    """Whether rows are replayed when so many have been learnt."""
+    """Whether rows are replayed when so many have been learned."""
     return FIRST <= seen <= most and seen & (seen - 1) == 0
 
 
 def next_due(seen: int) -> int:
-    """The number of rows after which rows are replayed next, if so many have been learnt."""
+    """The number of rows after which rows are replayed next, if so many have been learned."""
     return max(FIRST, 1 << seen.bit_length())

@@ -77,7 +77,7 @@ def give_slots(root: Node, rows: Batch, room: bool = False) -> dict[int, Batch]:
 
 
 def slotted(root: Node, rows: Batch) -> dict[int, Batch]:
-    """Rows with slots for ids, for each committee by its ``id``; nothing is learnt."""
+    """Rows with slots for ids, for each committee by its ``id``; nothing is learned."""
     found: dict[Any, Batch] = {}
     batches: dict[int, Batch] = {}
     for leaf in root.committees:

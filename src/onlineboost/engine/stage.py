@@ -246,7 +246,7 @@ class Divider:
         self._calls.append(lambda stage: stage.call(function, *arguments))
 
     def silent(self, part: Any) -> None:
-        """Only single rows are learnt later."""
+        """Only single rows are learned later."""
 
     def part(self, k: int, part: Any, y: Floats, out: Floats) -> None:
         self.end()

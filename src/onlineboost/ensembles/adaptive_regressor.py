@@ -90,7 +90,7 @@ class RestartRegression(Restart):
         stage.mark("end")
 
     def _on_alarm(self, path: Key, stop: Ints, stage: Stage) -> Key:
-        """Start over; the driver goes on with the rest, which the old part has learnt too."""
+        """Start over; the driver goes on with the rest, which the old part has learned too."""
         fresh = self.spec._model()._new_node(0, self.settings.seed)
         fresh.name_features(self.names)
         self.start_over(fresh)
@@ -102,7 +102,7 @@ class RestartRegression(Restart):
         super().name_features(names)
 
     @property
-    def n_learnt(self) -> int:
+    def n_learned(self) -> int:
         return int(self.usual.rows[1])
 
     def own_states(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from onlineboost.loop.record import Settings, new_record
 from onlineboost.parameters import brief, check_whole
 
 MAX_PARTS = 50
-STRENGTH = "share of the influence on the parts, by what they earn"  # of features
+STRENGTH = "share of the influence on the members, by their gains"  # of features
 
 
 class Ensemble(Listening, OnlineClassifier):
@@ -106,7 +106,7 @@ class Ensemble(Listening, OnlineClassifier):
                 part.listen(self._notify)
         return twin
 
-    # ---- what was learnt
+    # ---- what was learned
 
     def _node(self) -> StackedNode:
         node = self._check_fitted().root
@@ -134,17 +134,17 @@ class Ensemble(Listening, OnlineClassifier):
         if n:
             counted = "once" if n == 1 else f"{n:,} times"
             last = self.alarms_[-1].example
-            sentences.append(f"The stream changed: a part started over {counted}, the last after {last:,} examples.")
+            sentences.append(f"Concept drift: members were reset {counted}, last after {last:,} examples.")
         if self.n_paused_:
-            who = "1 part rests" if self.n_paused_ == 1 else f"{self.n_paused_} parts rest"
-            sentences.append(f"{who}: the others do as well alone, at less cost.")
+            members = "1 member is" if self.n_paused_ == 1 else f"{self.n_paused_} members are"
+            sentences.append(f"{members} paused: slow, and no gain in accuracy.")
         return " ".join(sentences)
 
     def report(self) -> Report:
         """The contribution of each member of the ensemble.
 
-        ``earns`` is the change of the log odds towards the right label by the member, on average over the last 2,000
-        examples or so; the sum over all members, and the constant of the stack, is the margin of the predictions.
+        ``gain`` is the mean shift of the log odds towards the right label by the member, over about the last 2,000
+        examples. The gains of all members and of the stack's constant add up to the mean margin of the predictions.
 
         Returns
         -------
@@ -152,19 +152,19 @@ class Ensemble(Listening, OnlineClassifier):
             A table (``print``) or a plot (``.plot(path)``).
         """
         node = self._node()
-        resting, scales = node.n_resting, node.scales
+        paused, scales = node.n_resting, node.scales
         used = node.answering.weights[:-1][: len(node.parts)]
         weights = np.concatenate([used, np.zeros(len(node.parts) - used.size)])
-        earns = scales.earned[:-1] / max(float(scales.earned[-1]), 1e-300)
+        gains = scales.earned[:-1] / max(float(scales.earned[-1]), 1e-300)
         error = (1 - self.edges_) / 2
-        columns: Columns = {"error alone": (error, "12.4f"), "weight": (weights, "+10.3f"), "earns": (earns, "+10.3f")}
+        columns: Columns = {"error alone": (error, "12.4f"), "weight": (weights, "+10.3f"), "gain": (gains, "+10.3f")}
         spec = self._check_fitted().spec
         names = [brief(part) for part in (spec._parts() if node.n_classes == 2 else spec._parts_for_classes())]
-        awake = len(names) - resting
-        names = [name if k < awake else f"{name} (rests)" for k, name in enumerate(names)]
-        bars = earns / max(float(np.abs(earns).sum()), 1e-300)
-        title = f"{type(self).__name__}, {len(names)} parts"
-        return Report(title, self.n_seen_, "part", names, columns, bars, None, self.verdict())
+        active = len(names) - paused
+        names = [name if k < active else f"{name} (paused)" for k, name in enumerate(names)]
+        bars = gains / max(float(np.abs(gains).sum()), 1e-300)
+        title = f"{type(self).__name__}, {len(names)} members"
+        return Report(title, self.n_seen_, "member", names, columns, bars, None, self.verdict())
 
 
 def _successor(model: OnlineClassifier, old: Any) -> Any:

@@ -54,7 +54,7 @@ class OnlineBoostClassifier(Ensemble):
         256, 512 or 2,048 by ``effort``; 0: 512 for each member with trees, and for pairs.
     steady : bool, default=True
         Whether the stack and the batch trees adapt more slowly where one of two labels is rare, and weights of frequent
-        features settle (``FTRLProximal``). False is the behaviour of older versions.
+        features settle (``FTRLProximal``). False is the behavior of older versions.
     random_state : int, NumPy generator or None, default=None
         Random seed; None: a new seed for each ``fit``.
     n_jobs : int or None, default=None

@@ -101,15 +101,15 @@ def stack_numbers(block: Any) -> None:
     ``middle`` gets z, and ``typical`` the running mean of the errors before each row. Answers that are ``given`` are
     in the units of y.
     """
-    span, scores, t, weight, answers, centres, middle, typical, errors, states, learning, given, x = unpack(block)
-    scaling, stack, spread, logs, log_centres, plain = states
+    span, scores, t, weight, answers, centers, middle, typical, errors, states, learning, given, x = unpack(block)
+    scaling, stack, spread, logs, log_centers, plain = states
     for r in range(span[0], span[1]):
         _read(scores, r, plain, x)
         for k in range(plain, scores.shape[0]):
-            x[k] = to_scores(scaling, centres[r], in_units(logs, log_centres[r], x[k]))
+            x[k] = to_scores(scaling, centers[r], in_units(logs, log_centers[r], x[k]))
         mean = _bound(stack, x)
         if given and answers[r, 0] == answers[r, 0]:
-            middle[r] = to_scores(scaling, centres[r], answers[r, 0])
+            middle[r] = to_scores(scaling, centers[r], answers[r, 0])
         else:
             middle[r] = _answer(stack, x, mean)
         typical[r] = spread.typical[0]
@@ -190,13 +190,13 @@ def _best(stack: NumberStack, i: int, n: int) -> float:
 @njit
 def intervals(block: Any) -> None:
     """Answers and their bounds in the units of y, [rows, 1 + 2 coverages]; with ``learning``, the margins follow y."""
-    span, middle, typical, local, centres, y, weight, levels, answers, states, learning, given = unpack(block)
+    span, middle, typical, local, centers, y, weight, levels, answers, states, learning, given = unpack(block)
     scaling, spread, record = states
     number = record.clock[0]  # the stack may be ahead
     for r in range(span[0], span[1]):
         scale = max(typical[r] + local[r], _LEAST_SCALE * typical[r])
         if not (given and answers[r, 0] == answers[r, 0]):
-            _bounds(scaling, centres[r], spread.margins, middle[r], scale, answers[r])
+            _bounds(scaling, centers[r], spread.margins, middle[r], scale, answers[r])
         if learning and weight[r] > 0:
             if scale > 0:
                 _follow(spread.margins, levels, answers[r], y[r], max(_MARGIN_RATE, 1 / (number + 2.0)))
@@ -268,7 +268,7 @@ class RegressionEnsemble(RegressionNode):
             return self.parts
         return (*self.parts[: self.n_plain], self.parts[-1])
 
-    def add_parts(self, stage: Stage, y: Floats, targets: Floats, centres: Floats, out: Floats) -> None:
+    def add_parts(self, stage: Stage, y: Floats, targets: Floats, centers: Floats, out: Floats) -> None:
         *parts, last = self.awake()
         capacity, n, mode, weight = stage.table.capacity, len(parts), stage.mode, stage.table.weight
         left, middle, typical, errors = (
@@ -276,13 +276,13 @@ class RegressionEnsemble(RegressionNode):
         )
         scores, local = stage.array("scores", (n, capacity, 1)), stage.array("local", (capacity, 1))
         flat, of_error = scores.reshape(n, capacity), local.reshape(capacity)
-        logs, log_targets, log_centres = self.scaling, targets, centres
+        logs, log_targets, log_centers = self.scaling, targets, centers
         if n > self.n_plain and self.logs is not None:
             logs = self.logs
-            log_targets, log_centres, log_left = (
-                stage.array(name, capacity) for name in ("log targets", "log centres", "log left")
+            log_targets, log_centers, log_left = (
+                stage.array(name, capacity) for name in ("log targets", "log centers", "log left")
             )
-            stage.call(scale_targets, stage.span, y, weight, log_targets, log_centres, logs, mode.learning)
+            stage.call(scale_targets, stage.span, y, weight, log_targets, log_centers, logs, mode.learning)
         for k, part in enumerate(parts):
             goal = targets if k < self.n_plain else log_targets
             if k in (_FOLLOWER, self.n_plain + 1):
@@ -292,12 +292,12 @@ class RegressionEnsemble(RegressionNode):
             stage.part(k, part, goal, scores[k])
         for part in self.parts[n:-1]:
             stage.silent(part)
-        states = self.scaling, self.stack, self.spread, logs, log_centres, self.n_plain
+        states = self.scaling, self.stack, self.spread, logs, log_centers, self.n_plain
         more = states, mode.learning, mode.given, np.empty(n + 1)
-        stage.call(stack_numbers, stage.span, flat, targets, weight, out, centres, middle, typical, errors, *more)
+        stage.call(stack_numbers, stage.span, flat, targets, weight, out, centers, middle, typical, errors, *more)
         stage.part(len(self.parts) - 1, last, errors, local)
         ends = (self.scaling, self.spread, self.record), mode.learning, mode.given
-        stage.call(intervals, stage.span, middle, typical, of_error, centres, y, weight, _LEVELS, out, *ends)
+        stage.call(intervals, stage.span, middle, typical, of_error, centers, y, weight, _LEVELS, out, *ends)
 
     def explain_parts(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
         found = [part.explain(batches, rows) for part in self.awake()[:-1]]

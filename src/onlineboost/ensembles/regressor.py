@@ -36,7 +36,7 @@ GOALS: tuple[Goal, ...] = ("auto", "log", "identity")
 _MB = 512  # for the histograms of a part
 _TREES = 40  # of a part
 _LEAST_TARGET = 1e-30  # that has a logarithm
-_POSITIVE = "a number above 0, since its logarithm is learnt (target='auto', --target auto, takes any number)"
+_POSITIVE = "a number above 0, since its logarithm is learned (target='auto', --target auto, takes any number)"
 _LOW = tuple(round((1 - coverage) / 2, 6) for coverage in COVERAGES)
 _HIGH = tuple(round(1 - low, 6) for low in _LOW)
 
@@ -219,8 +219,8 @@ class OnlineBoostRegressor(OnlineRegressor):
         columns: Columns = {"weight": (weights, "+10.3f"), "excess alone": (unit * _excess(node.stack, n), "14.5g")}
         error = f"Mean absolute error of the last 500 examples or so: {unit * float(node.spread.typical[0]):.5g}."
         bars = np.abs(weights) / max(float(np.abs(weights).sum()), 1e-300)
-        title = f"{type(self).__name__}, {n} parts"
-        return Report(title, self.n_seen_, "part", self._part_names(), columns, bars, None, error)
+        title = f"{type(self).__name__}, {n} members"
+        return Report(title, self.n_seen_, "member", self._part_names(), columns, bars, None, error)
 
     def _part_names(self) -> list[str]:
         """The parts that see rows, as they are shown."""

@@ -159,7 +159,7 @@ class RestartCommittee(Restart):
         fresh = self.spec._model()._new_node(0, self.settings.seed)
         self.part.succeeded_by(fresh)
         last = int(span[1])
-        self.start_over(fresh)  # the part has learnt beyond the alarm, but none of it is kept
+        self.start_over(fresh)  # the part has learned beyond the alarm, but none of it is kept
         if stop[0] == last:
             return (*path, "end")
         stage.again = path, int(stop[0]), last
@@ -172,7 +172,7 @@ class RestartCommittee(Restart):
             later(partial(self.notify, alarm))
 
     @property
-    def n_learnt(self) -> int:
+    def n_learned(self) -> int:
         return int(self.clock.examples[0])
 
     def go_to(self, example: int) -> None:
@@ -369,12 +369,12 @@ class Restarting(Around, Listening, OnlineClassifier):
 
 
 def verdict(node: Any, inner: str, who: str) -> str:
-    """The number of alarms, and what the verdict on the model is since the last."""
+    """The number of drift alarms, and the verdict on the model since the last one."""
     n = node.n_alarms
     if not n:
-        return f"There was no alarm. {inner}".rstrip()
+        return f"No drift alarms. {inner}".rstrip()
     whole = not isinstance(getattr(node.parts[0], "watch", None), Watch)
-    what = "The stream changed" if whole else "Learners were reset"
+    what = "Concept drift" if whole else "Learners were reset"
     counted = "1 alarm" if n == 1 else f"{n:,} alarms"
     changes = f"{what}: {counted}, the last after {node.alarms()[-1].example:,} examples."
     return f"{changes} {who}{', since then' if whole else ''}: {inner}" if inner else changes

@@ -49,36 +49,36 @@ class Rest(NamedTuple):
     def resting(self) -> bool:
         return bool(self.clock[0])
 
-    def next_stop(self, learnt: int) -> int:
-        """The number of examples after which something may change, if so many were learnt."""
+    def next_stop(self, learned: int) -> int:
+        """The number of examples after which something may change, if so many were learned."""
         _, since, end = self.clock.tolist()
-        looks = since + FIRST_LOOK, (learnt // LOOK_EVERY + 1) * LOOK_EVERY
-        look: int = min(look for look in looks if look > learnt)
-        return max(min(look, end), learnt + 1) if end else look
+        looks = since + FIRST_LOOK, (learned // LOOK_EVERY + 1) * LOOK_EVERY
+        look: int = min(look for look in looks if look > learned)
+        return max(min(look, end), learned + 1) if end else look
 
-    def decide(self, learnt: int, loss: float, light_loss: float, full: bool) -> bool:
-        """Decide what comes next, when so many examples were learnt; returns whether it begins now.
+    def decide(self, learned: int, loss: float, light_loss: float, full: bool) -> bool:
+        """Decide what comes next, when so many examples were learned; returns whether it begins now.
 
         ``full`` tells whether there are more features than slots.
         """
         _, since, end = self.clock.tolist()
-        if end and learnt >= end:
+        if end and learned >= end:
             rests = not self.resting
-            self.clock[:] = rests, learnt, learnt + LENGTH if rests else 0
+            self.clock[:] = rests, learned, learned + LENGTH if rests else 0
             self.rows[:] = 0
             return True
-        first, later = full and learnt == since + FIRST_LOOK, learnt % LOOK_EVERY == 0
+        first, later = full and learned == since + FIRST_LOOK, learned % LOOK_EVERY == 0
         long = self.rows[1] >= LONG_ROW * self.rows[0]
         useless = loss >= (1 - _LEAST_GAIN if full else 1) * light_loss
         short = self.short and full and later and loss >= (1 - _LEAST_OF_SHORT) * light_loss
         if not end and (((first or later) and long and useless) or short):
-            self.clock[2] = learnt + (FIRST_LOOK if first else LOOK_EVERY)
+            self.clock[2] = learned + (FIRST_LOOK if first else LOOK_EVERY)
         return False
 
 
 @njit
 def note_rows(block: Any) -> None:
-    """Count rows that are to be learnt, and their features: values that are neither zero nor missing."""
+    """Count rows that are to be learned, and their features: values that are neither zero nor missing."""
     batch, span, rows = unpack(block)
     for r in range(span[0], span[1]):
         if batch.weight[r] > 0:

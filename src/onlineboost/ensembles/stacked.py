@@ -80,26 +80,26 @@ class StackedNode(Node):
         left: int = min(part.countdown() for part in self.awake())
         if self._n_light == len(self.parts):
             return left
-        self.due = self.rest.next_stop(self.n_learnt)
-        return min(left, self.due - self.n_learnt)
+        self.due = self.rest.next_stop(self.n_learned)
+        return min(left, self.due - self.n_learned)
 
     def look(self) -> None:
         """Decide whether parts rest, or begin to do so."""
         for part in self.awake():
             part.look()
-        if self._n_light == len(self.parts) or self.n_learnt < self.due:
+        if self._n_light == len(self.parts) or self.n_learned < self.due:
             return
         costly = self.parts[self._n_light :]
         full = all(part.out_of_slots for part in costly)
         losses = float(self.stack.loss[0]), float(self.light.loss[0])
-        began = self.rest.decide(self.n_learnt, *losses, full)
+        began = self.rest.decide(self.n_learned, *losses, full)
         if began and self.away is not None:
             self.bring_back()
             self.away.close()
         if began and not self.rest.resting:
             self.stack.loss[0] = self.light.loss[0] = 0
             for part in costly:
-                part.go_to(self.n_learnt)
+                part.go_to(self.n_learned)
         if began:
             self.replace()
 
@@ -120,7 +120,7 @@ class StackedNode(Node):
 
     def check(self) -> None:
         super().check()
-        require(self.rest.clock[1] <= self.n_learnt, "rest.clock", "no time to come")
+        require(self.rest.clock[1] <= self.n_learned, "rest.clock", "no time to come")
 
     def own_states(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("record", "stack", "light", "scales", "rest")}

@@ -50,8 +50,8 @@ class Paired:
 class PairedLoss:
     """The log loss of a model compared with that of another, of two labels: for rare ones, which few answers are.
 
-    How scores become probabilities is learnt on the way. It is looked up whenever the number of rows is a power of two,
-    and kept until the next: so the sums do not depend on how the rows were batched.
+    Probabilities come from a table of log odds by score, which is learned online. The table is renewed whenever the
+    number of rows is a power of two, so the sums do not depend on batches.
 
     >>> logistic = lambda scores: (1 + np.tanh(scores / 2)) / 2
     >>> paired = PairedLoss()

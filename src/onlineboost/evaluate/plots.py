@@ -17,7 +17,7 @@ from onlineboost.regressor import OnlineRegressor
 from onlineboost.storage.atomic import replacing, write_text
 
 KINDS = (".png", ".svg", ".html")
-_BLUE, _GREY = "#2166ac", "#888888"
+_BLUE, _GRAY = "#2166ac", "#888888"
 _NAMED_CLASSES, _LONG = 30, 12  # classes whose labels are written in a picture, and characters of each
 
 
@@ -46,8 +46,8 @@ def picture(
     if isinstance(model, OnlineRegressor):
         weights, name = getattr(model, "weights_", np.empty(0)), type(model).__name__
         error = "mean absolute error so far"
-        return Picture(title, *curves, weights, [], "part", name, height="weight in the stack", error=error)
-    bar = "part" if isinstance(model, Ensemble) else "weak learner"
+        return Picture(title, *curves, weights, [], "member", name, height="weight in the stack", error=error)
+    bar = "member" if isinstance(model, Ensemble) else "weak learner"
     return Picture(title, *curves, model.edges_, reliability or [], bar, type(model).__name__)
 
 
@@ -84,13 +84,13 @@ def _figure(picture: Picture) -> Any:
     figure = Figure(figsize=(5 * panels, 4.2), layout="constrained")
     left, *others = figure.subplots(1, panels, squeeze=False)[0]
     figure.suptitle(picture.title, parse_math=False)  # a dollar in a file's name is no formula
-    for curve, name, colour in (
+    for curve, name, color in (
         (picture.curve, picture.name, _BLUE),
-        (picture.base_curve, "base learner alone", _GREY),
+        (picture.base_curve, "base learner alone", _GRAY),
     ):
         if curve:
             examples, errors = zip(*curve, strict=True)
-            left.plot(examples, errors, color=colour, label=f"{name}: {errors[-1]:.4f}")
+            left.plot(examples, errors, color=color, label=f"{name}: {errors[-1]:.4f}")
     left.set(xlabel="examples", ylabel=picture.error, xscale="log")
     _zoom(left, [*picture.curve, *picture.base_curve])
     if left.get_legend_handles_labels()[0]:
@@ -102,7 +102,7 @@ def _figure(picture: Picture) -> Any:
     if picture.reliability:
         given, true, weight = zip(*picture.reliability, strict=True)
         axes = others[int(len(picture.edges) > 0)]
-        axes.plot([0, 1], [0, 1], color=_GREY, linewidth=0.8)
+        axes.plot([0, 1], [0, 1], color=_GRAY, linewidth=0.8)
         axes.plot(given, true, color=_BLUE)
         axes.scatter(given, true, [5 + 200 * w / max(weight) for w in weight], color=_BLUE)
         axes.set(xlabel="mean probability", ylabel="share of positives", xlim=(0, 1), ylim=(0, 1))

@@ -1,4 +1,4 @@
-"""Progressive validation: every row is scored before it is learnt, and its label is there at once, or comes late."""
+"""Progressive validation: every row is scored before it is learned, and its label is there at once, or comes late."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Delayed:
     --------
     >>> from onlineboost import OnlineBBM
     >>> from onlineboost.readers import open_stream
-    >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
+    >>> rows = [({"size": k % 5, "color": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
     >>> late = Delayed(OnlineBBM(n_estimators=5), delay=10)
     >>> for page in open_stream(rows):
     ...     scores = late.learn(page)
@@ -193,7 +193,7 @@ def progressive_val_score(dataset: Any, model: OnlineModel, metric: Any, *, dela
     --------
     >>> from onlineboost import Linear
     >>> from onlineboost.evaluate import progressive_val_score
-    >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
+    >>> rows = [({"size": k % 5, "color": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
     >>> model = Linear()
     >>> progressive_val_score(rows, model, "error")
     0.015

@@ -1,4 +1,4 @@
-"""Training and progressive validation in one pass: every example is scored before it is learnt."""
+"""Training and progressive validation in one pass: every example is scored before it is learned."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Training(Counts):
     --------
     >>> from onlineboost import Linear, OnlineBBM
     >>> from onlineboost.readers import open_stream
-    >>> rows = [({"size": k % 5, "colour": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
+    >>> rows = [({"size": k % 5, "color": "red" if k % 2 else "blue"}, k % 2) for k in range(200)]
     >>> training = Training(OnlineBBM(n_estimators=5), Linear())
     >>> for page in open_stream(rows):
     ...     training.learn(page)
@@ -78,7 +78,7 @@ class Training(Counts):
     ) -> None:
         super().__init__(**vars(counts or Counts()))
         self.model, self.base = model, base
-        self.scores: Floats = np.empty((0, 1))  # of the rows learnt last, before they were learnt
+        self.scores: Floats = np.empty((0, 1))  # of the rows learned last, before they were learned
         self.answers: Floats = np.empty((0, 1))  # to them: scores, or signs by the threshold
         models = [model] if base is None else [model, base]
         self.learners: list[Any] = models if delay is None else [Delayed(one, delay, delay_column) for one in models]
@@ -88,8 +88,8 @@ class Training(Counts):
     def learn(self, page: Page) -> None:
         """Score the page, then learn it."""
         batch, numbers = page.batch, isinstance(page.target, Numbers)
-        learnt = [self._learn(piece) for piece in self._pieces(page)]
-        self.scores, self.answers, others = (joined_scores([one[k] for one in learnt]) for k in range(3))
+        learned = [self._learn(piece) for piece in self._pieces(page)]
+        self.scores, self.answers, others = (joined_scores([one[k] for one in learned]) for k in range(3))
         scores = self.scores
         wrong = page.target.losses(scores, batch.y)
         weight = batch.weight
@@ -228,5 +228,5 @@ def _changes(model: Any) -> str:
     if model._fitted is None or not model.n_alarms_:
         return ""
     n, last = model.n_alarms_, model.alarms_[-1]
-    what = "The stream changed" if last.learner is None else "Learners were reset"
+    what = "Concept drift" if last.learner is None else "Learners were reset"
     return f"{what}: {'1 alarm' if n == 1 else f'{n:,} alarms'}, the last after {last.example:,} examples."

@@ -19,7 +19,7 @@ _MANY = 1 << 50  # rows
 class ClassWeights:
     """A weight for each label: given, or "balanced".
 
-    The balanced weight of a row is n / (K m), where n counts the rows learnt so far, K their labels and m those of its
+    The balanced weight of a row is n / (K m), where n counts the rows learned so far, K their labels and m those of its
     own label, all of them with this row. So it depends on the rows before it only, not on batches. Labels that are not
     among those given have weight 1.
 
@@ -39,13 +39,13 @@ class ClassWeights:
         return isinstance(self.given, str)
 
     def rows(self, y: Floats, weight: Floats, target: Classes) -> Floats:
-        """The weights of rows that are to be learnt, given their labels and their own weights."""
+        """The weights of rows that are to be learned, given their labels and their own weights."""
         places, found = y.astype(np.int64), np.ones(y.size)
         if not self.balanced:
             found = self._of_places(target)[places]
         else:
-            learnt = weight > 0
-            found[learnt] = self._balanced(places[learnt])
+            learned = weight > 0
+            found[learned] = self._balanced(places[learned])
         return np.minimum(weight * found, LARGEST)
 
     def check(self, target: Classes) -> None:
@@ -63,7 +63,7 @@ class ClassWeights:
         return min(weight * (n / (known * (own + 1))), LARGEST)
 
     def learn(self, y: Floats, weight: Floats) -> None:
-        """Count rows that were learnt."""
+        """Count rows that were learned."""
         if self.balanced:
             places = y[weight > 0].astype(np.int64)
             counts = np.bincount(places, minlength=self.counts.size)

@@ -1,4 +1,4 @@
-"""Model files: what was learnt as arrays and JSON, and back."""
+"""Model files: what was learned as arrays and JSON, and back."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _new_node(model: Any, sizes: list[Any], seed: int, n_classes: int) -> Any:
 
 
 def _plan(model: Any, sizes: list[Any], seed: int, n_classes: int) -> dict[str, NDArray[Any]] | None:
-    """The arrays of a model of this size before anything was learnt, without memory."""
+    """The arrays of a model of this size before anything was learned, without memory."""
     with planned():
         made = _new_node(model, sizes, seed, n_classes)
         return made.arrays() if isinstance(made, Node) else None

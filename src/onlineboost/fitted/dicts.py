@@ -20,6 +20,6 @@ def row_of(
 
 
 def named_row(x: Mapping[Any, Any], columns: Columns, learning: bool) -> tuple[Batch, list[tuple[int, str]]]:
-    """A dict as a batch of one row, and the names of features that are new, if it is learnt."""
+    """A dict as a batch of one row, and the names of features that are new, if it is learned."""
     row = columns.row(x, learning)
     return one_row(row.ids, row.values, 1.0, 1.0), [*row.names]

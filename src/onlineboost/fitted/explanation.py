@@ -138,7 +138,7 @@ def explanation(
     names : mapping
         Names of features by id; a feature without a name has its id.
     columns : list of str
-        Names that stand for all categories and parts of dates of a column: "colour" for "colour=red", "sold" for
+        Names that stand for all categories and parts of dates of a column: "color" for "color=red", "sold" for
         "sold.month=11".
     target : Classes or Numbers
         Target of the model.

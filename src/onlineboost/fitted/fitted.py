@@ -1,4 +1,4 @@
-"""Fitted: all that a model has learnt, in one bundle."""
+"""Fitted: all that a model has learned, in one bundle."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ Rows = Source | Iterable[Page | Batch]
 _MANY_ROWS = 1024  # that are worth several threads
 _SLICE = 0.006  # processor seconds of learning, after which those who predict are let in
 _LEAST_SLICE, _MOST_SLICE = 16, 1 << 16  # rows
-_MEMORY_EVERY = 4096  # rows learnt between two looks whether memory is used up
-_LOOK_EVERY = 64  # rows learnt one at a time, between two looks for features that have left their range
+_MEMORY_EVERY = 4096  # rows learned between two looks whether memory is used up
+_LOOK_EVERY = 64  # rows learned one at a time, between two looks for features that have left their range
 
 
 @dataclass
 class Fitted:
-    """All that a model has learnt, and the parameters it was made with.
+    """All that a model has learned, and the parameters it was made with.
 
     A model has one, and replaces it as a whole. Threads that learn take turns, ``with lock.turn():``, while others
     predict: each prediction is made by a state between two updates.
@@ -63,7 +63,7 @@ class Fitted:
     n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
     strayed: set[str] = field(default_factory=set)
     pending: Pending = field(default_factory=Pending)  # tickets that wait for their labels
-    running: Running = field(default_factory=Running)  # metrics of the rows that were learnt
+    running: Running = field(default_factory=Running)  # metrics of the rows that were learned
     threshold: Cutoff | None = None  # that was chosen for this model; None: the sign of a score is the answer
     look_at_memory: float = 0  # after so many rows; infinite: it was said that it is used up
     lags: Lags | None = field(init=False)  # the last labels, if they are features
@@ -119,7 +119,7 @@ class Fitted:
             self.root.go_away(away)
 
     def come_back(self) -> None:
-        """Take back what was learnt elsewhere."""
+        """Take back what was learned elsewhere."""
         if self.root.compiled and self.root.away is not None:
             try:
                 with self.lock.turn(), self.lock.writing:
@@ -130,7 +130,7 @@ class Fitted:
     # ---- learning, within a turn
 
     def meet(self, source: Source, target: Any) -> None:
-        """Remember the columns and labels of a checked table that is to be learnt."""
+        """Remember the columns and labels of a checked table that is to be learned."""
         self.check_target(target)
         with self.lock.writing:
             self.root.name_features(self.columns.adopt(source))
@@ -141,7 +141,7 @@ class Fitted:
         return self._learn(self._of_table(source, y, weight))
 
     def check_page(self, page: Page) -> Any:
-        """Raise an error for a page that cannot be learnt, before anything changes; returns the target for it."""
+        """Raise an error for a page that cannot be learned, before anything changes; returns the target for it."""
         check_batch(page.batch, learning=True, numbers=self.of_numbers)
         self.check_rows(lambda: longest_row(page.batch))
         try:
@@ -181,7 +181,7 @@ class Fitted:
         return self._learn(self._of_batch(page.batch))
 
     def _of_table(self, source: Source, y: Floats, weight: Floats) -> Iterator[Any]:
-        """The rows of a table as examples, in parts that are learnt one after the other."""
+        """The rows of a table as examples, in parts that are learned one after the other."""
         if not self.root.compiled:
             yield from self.root.of_table(source, y, weight, self.target)
             return
@@ -255,7 +255,7 @@ class Fitted:
             self.root.name_features(self.columns.add(names))
 
     def learn_labels(self, y: Floats, weight: Floats) -> None:
-        """Take note of the labels of examples that were learnt."""
+        """Take note of the labels of examples that were learned."""
         if self.lags is not None:
             self._meet_lags(self.lags)
             self.lags.learn(y, weight)
@@ -353,7 +353,7 @@ class Fitted:
             if self.lags is not None or self.class_weights is not None:
                 self.learn_labels(np.array([y]), np.array([own]))
             found: Floats = scores.copy()  # the next row overwrites them
-        if not self.root.n_learnt % _LOOK_EVERY:
+        if not self.root.n_learned % _LOOK_EVERY:
             self.warn()
         return found
 
@@ -366,7 +366,7 @@ class Fitted:
 
     def warn(self) -> None:
         """Say, once for each feature, that its values have left the range that they had; and that memory is used up."""
-        if self.root.n_learnt >= self.look_at_memory:
+        if self.root.n_learned >= self.look_at_memory:
             self._warn_of_memory()
         if self.root.n_strayed == self.n_strayed:
             return
@@ -379,32 +379,32 @@ class Fitted:
 
     def _warn_of_memory(self) -> None:
         most = self.spec._memory_limit()
-        self.look_at_memory = self.root.n_learnt + _MEMORY_EVERY if most is not None else math.inf
+        self.look_at_memory = self.root.n_learned + _MEMORY_EVERY if most is not None else math.inf
         if most is not None and is_full(self.root):
             self.look_at_memory = math.inf
-            news = f"a part of the model has used its share of max_mb={most}: what else it could learn is left out"
-            warnings.warn(f"{news}. A larger max_mb errs less", MemoryWarning, stacklevel=6)
+            news = f"a member has used its share of max_mb={most}: it adds no further features or tree nodes"
+            warnings.warn(f"{news}. Increase max_mb for a lower error", MemoryWarning, stacklevel=6)
 
     def warn_of_strangers(self, x: Mapping[Any, Any], ids: Ints32) -> None:
-        """Say that no feature of a dict was learnt."""
+        """Warn if the model knows none of the features of a dict."""
         root = self.root
-        if not root.n_learnt or not ids.size or root.n_slots >= root.max_slots or root.knows(ids).any():
+        if not root.n_learned or not ids.size or root.n_slots >= root.max_slots or root.knows(ids).any():
             return
         known = [*root.names_met(self.columns.names).values()]
         if known:  # the model has not started over just now
-            news = f"no feature of x was learnt: x has {listed([*x])}, the model knows {listed(known)}"
-            warnings.warn(f"{news}. The answer is that to an empty dict", stacklevel=4)
+            news = f"no feature of x was seen in training: x has {listed([*x])}, the model knows {listed(known)}"
+            warnings.warn(f"{news}. Predicting as for an empty row", stacklevel=4)
 
     @property
     def metrics(self) -> Metrics:
-        """Running metrics of the rows learnt so far."""
+        """Running metrics of the rows learned so far."""
         with self.lock.reading:
             return self.running.metrics(self.root.gives_chances, self.of_numbers)
 
     # ---- answers
 
     def parts(self, rows: Rows) -> Iterator[Any]:
-        """Rows as examples; an error if the columns of pages are not those that were learnt."""
+        """Rows as examples; an error if the columns of pages are not those that were learned."""
         if isinstance(rows, Source):
             one = np.ones(rows.n_rows)
             yield from self._of_table(rows, one, one)

@@ -1,4 +1,4 @@
-"""Lags: the last labels that were learnt, as features of the rows that come."""
+"""Lags: the last labels that were learned, as features of the rows that come."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onlineboost.parameters import check_whole
 
 
 class Lags:
-    """The last labels. Feature ``label[-k]`` of a row is the k-th last label that was learnt before it.
+    """The last labels. Feature ``label[-k]`` of a row is the k-th last label that was learned before it.
 
     Numbers are values, classes are categories: ``label[-1]=spam``. Labels that there are not yet are left out, and so
     are rows of weight 0.
@@ -66,13 +66,13 @@ class Lags:
         return [LAG_NAME.format(k) for k in range(1, self.k + 1)]
 
     def rows(self, rows: Batch, learning: bool) -> Batch:
-        """Rows with the last labels; those of rows that are to be learnt see the labels of the rows before them."""
+        """Rows with the last labels; those of rows that are to be learned see the labels of the rows before them."""
         n, known = rows.y.size, np.full(rows.y.size, self.last.size)
         labels = self.last
         if learning:
-            learnt = rows.weight > 0
-            labels = np.concatenate([labels, rows.y[learnt]])
-            known = self.last.size + np.cumsum(learnt) - learnt
+            learned = rows.weight > 0
+            labels = np.concatenate([labels, rows.y[learned]])
+            known = self.last.size + np.cumsum(learned) - learned
         at = known[:, None] - np.arange(1, self.k + 1)
         if not labels.size or not n:
             return rows
@@ -92,7 +92,7 @@ class Lags:
         return self.ids[np.arange(labels.shape[1]), place], values
 
     def learn(self, y: Floats, weight: Floats) -> None:
-        """Take in the labels of rows that were learnt."""
+        """Take in the labels of rows that were learned."""
         new = y[weight > 0]
         if new.size:
             self.last = np.concatenate([self.last, new])[-self.k :]

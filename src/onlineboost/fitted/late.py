@@ -1,4 +1,4 @@
-"""Delayed labels: rows that are answered now and learnt when their labels come."""
+"""Delayed labels: rows that are answered now and learned when their labels come."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _answers(fitted: Fitted, root: Node, answers: PastAnswers) -> Iterator[tuple
 
 
 def tell(fitted: Fitted, tickets: list[Any], labels: Any, weight: float) -> None:
-    """Learn rows that were asked before, in this order; nothing is learnt if one of the tickets is wrong.
+    """Learn rows that were asked before, in this order; nothing is learned if one of the tickets is wrong.
 
     Within a turn.
     """
@@ -158,7 +158,7 @@ def read_apart(fitted: Fitted, data: bytes) -> Asked:
 
 
 def tell_apart(fitted: Fitted, data: bytes, label: Any, weight: float) -> Floats:
-    """Learn what ``ask_apart`` has answered, now that its label is known; nothing is learnt after an error.
+    """Learn what ``ask_apart`` has answered, now that its label is known; nothing is learned after an error.
 
     Returns the scores that were answered.
     """
@@ -179,7 +179,7 @@ _NOBODY = bytes(8)  # in the place of the model that keeps the ticket
 
 
 def answer_row(fitted: Fitted, row: Batch) -> tuple[Batch, PastAnswers, Floats]:
-    """The row as it is to be learnt later, all answers to it, and its scores."""
+    """The row as it is to be learned later, all answers to it, and its scores."""
     with fitted.lock.reading:
         root = _root(fitted)
         row = fitted.with_lags(row, False)

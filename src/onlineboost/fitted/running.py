@@ -1,4 +1,4 @@
-"""Running metrics: how good the answers to the rows were, before their labels were learnt."""
+"""Running metrics: how good the answers to the rows were, before their labels were learned."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NumberMetrics(NamedTuple):
 
 
 class Metrics(NamedTuple):
-    """Those of all rows that were learnt, and those of the last 1,000."""
+    """Those of all rows that were learned, and those of the last 1,000."""
 
     all: Any
     last: Any
@@ -65,7 +65,7 @@ class RunningState(NamedTuple):
 
 @njit
 def count_rows(block: Any) -> None:
-    """Add rows that were learnt, by their scores before."""
+    """Add rows that were learned, by their scores before."""
     scores, y, weight, rows, sums, last, times, speed, odds, numbers = unpack(block)
     n, known = 0, odds[min(scores.shape[1] - 1, 1)]
     for r in range(y.size):
@@ -141,7 +141,7 @@ class Running:
             self._odds[int(root.n_classes > 2)] = root.gives_chances
 
     def add(self, fitted: Any, scores: list[Floats], y: Any, weight: Any, seconds: float) -> None:
-        """Count rows that were learnt within so many seconds."""
+        """Count rows that were learned within so many seconds."""
         self.follow(fitted.root)
         start, y, weight = 0, np.ascontiguousarray(y, np.float64), np.ascontiguousarray(weight, np.float64)
         for part in scores:

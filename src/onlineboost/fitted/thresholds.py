@@ -89,7 +89,7 @@ class Cutoff(NamedTuple):
         return _probability(fitted, self.at)
 
     def score(self, fitted: Fitted) -> float:
-        """The score of the positive label from which on rows have this probability, by what was learnt so far."""
+        """The score of the positive label from which on rows have this probability, by what was learned so far."""
         if not self.of_probability:
             return self.at
         low, high = -40.0, 40.0  # bisection, by the inverse hyperbolic sine of the score

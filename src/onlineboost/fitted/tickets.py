@@ -41,7 +41,7 @@ class Ticket:
     ----------
     number : int
         Number of the ticket.
-    answer : label
+    prediction : label
         The predicted label, or number.
     probability : float
         Probability of the positive label; with more than two classes, of the predicted label.
@@ -58,7 +58,7 @@ class Ticket:
     """
 
     number: int
-    answer: Any
+    prediction: Any
     probability: float
     data: bytes = field(repr=False)
 
@@ -72,8 +72,8 @@ class Pending:
     Parameters
     ----------
     max_pending : int, default=1000000
-        Maximum number of waiting tickets; beyond it the oldest expire. As many labelled tickets that other copies of
-        the model gave are remembered, so that none is labelled twice.
+        Maximum number of waiting tickets; beyond it the oldest expire. As many labeled tickets that other copies of
+        the model gave are remembered, so that none is labeled twice.
     max_age : float or None, default=None
         Maximum age of a ticket, in the unit of ``ask(..., time=)``, or in requested rows if no times are given; None:
         no limit.
@@ -107,9 +107,9 @@ class Pending:
         self.votes = votes
         if max_age is not None and not (is_finite(max_age) and max_age >= 0):
             raise ParameterError("max_age", max_age, "a finite number of at least 0, or None")
-        labelled = isinstance(on_expire, tuple | list) and len(on_expire) == 2 and on_expire[0] == "label"
+        labeled = isinstance(on_expire, tuple | list) and len(on_expire) == 2 and on_expire[0] == "label"
         dropped = isinstance(on_expire, str) and on_expire == "drop"
-        if not dropped and not (labelled and fits_json(on_expire[1])):
+        if not dropped and not (labeled and fits_json(on_expire[1])):
             raise ParameterError("on_expire", on_expire, "'drop', or ('label', y)")
         self.model, self.secret = secrets.token_bytes(_MODEL), secrets.token_bytes(_SECRET)
         self.run = secrets.randbits(62)  # copies of a model give tickets of the same numbers

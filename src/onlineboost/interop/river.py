@@ -74,10 +74,10 @@ class RiverMethods(Parameters):
             changes = {"random_state": changes.pop("seed")} | {k: v for k, v in changes.items() if k != "random_state"}
         twin = super().clone().set_params(**{name: copy.deepcopy(value) for name, value in changes.items()})
         if include_attributes:
-            learnt = {
+            learned = {
                 name: copy.deepcopy(value) for name, value in vars(self).items() if name not in defaults(type(self))
             }
-            vars(twin).update(learnt)
+            vars(twin).update(learned)
         return twin
 
     def mutate(self, new_attrs: dict[str, Any]) -> None:
@@ -98,7 +98,7 @@ class RiverMethods(Parameters):
 
     @property
     def _raw_memory_usage(self) -> int:
-        """Bytes that were learnt."""
+        """Bytes that were learned."""
         return len(pickle.dumps(self))
 
     @property

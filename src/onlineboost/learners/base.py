@@ -57,7 +57,7 @@ class WeakLearner(OnlineModel):
     """Preferred delivery: importance weights or sampling."""
 
     replay: int = 0
-    """Number of first rows that are kept, and learnt again while the stream is young."""
+    """Number of first rows that are kept, and learned again while the stream is young."""
 
     linear: ClassVar[bool] = False
     """Whether the model is linear in the features: it then gains little from boosting."""

@@ -2,7 +2,7 @@
 
 A training begins after 64, 90, 127, ... rows, each ``growth`` times the one before, on all rows that the memory has;
 the first one as soon as there are as many rows as features (on long sparse rows, trees would earn nothing before). A
-32nd of so many rows later its trees take the place of those before. In between, each row that is learnt does its share
+32nd of so many rows later its trees take the place of those before. In between, each row that is learned does its share
 of the work. So no row waits long, and batches, threads and pauses change nothing.
 """
 
@@ -396,7 +396,7 @@ class BatchBoost(_Batch, Learner, state=BatchState, **kernels_of(__name__)):
     bins : int, default=64
         Number of bins of a feature, a power of two from 4 to 64.
     l2 : float, default=0.01
-        L2 regularisation: added to the curvature of a leaf, so that its value shrinks towards 0.
+        L2 regularization: added to the curvature of a leaf, so that its value shrinks towards 0.
     min_rows : int, default=20
         Minimum number of rows in a leaf; a quarter of it as long as there are fewer than 500 rows.
     growth : float, default=1.41
@@ -461,7 +461,7 @@ class BatchBoostRegressor(_Batch, NumberLearner, state=BatchState, **kernels_of(
     bins : int, default=64
         Number of bins of a feature, a power of two from 4 to 64.
     l2 : float, default=1.0
-        L2 regularisation: added to the curvature of a leaf, so that its value shrinks towards 0.
+        L2 regularization: added to the curvature of a leaf, so that its value shrinks towards 0.
     min_rows : int, default=20
         Minimum number of rows in a leaf; a quarter of it as long as there are fewer than 500 rows.
     growth : float, default=1.41

@@ -32,7 +32,9 @@ from onlineboost.transforms.bins import (
 from onlineboost.transforms.chain import Transforms
 
 MAX_REPLAY = 1 << 13  # rows that may be kept
-_MANY = 64  # slots beyond which room doubles: before, what is learnt lies close together; then, rows seldom wait for it
+_MANY = (
+    64  # slots beyond which room doubles: before, what is learned lies close together; then, rows seldom wait for it
+)
 _carry = dispatch.carry
 
 
@@ -91,7 +93,7 @@ class Binned:
 
     @abstractmethod
     def move(self, old: Any, new: Any) -> None:
-        """Copy all that an old committee has learnt, but its bins, into a new one with more room."""
+        """Copy all that an old committee has learned, but its bins, into a new one with more room."""
 
     def room(self, committee: Any) -> Any:
         edges = committee.bins.edges
@@ -151,7 +153,7 @@ class Binned:
         return self.moved_to(self.with_room(self.n_learners(committee), room), committee)
 
     def moved_to(self, new: Any, committee: Any) -> Any:
-        """A new committee, with all that the old one has learnt."""
+        """A new committee, with all that the old one has learned."""
         if planning():
             return new
         self.move(committee, new)

@@ -116,7 +116,7 @@ class Committee:
     def _label(self, member: Any, x: Any, target: Classes, learning: bool) -> Any:
         """A member's answer; while it learns, an error if that is none of the labels.
 
-        As long as one of two labels is not known, the answer may be that; and a learner may have learnt a label that
+        As long as one of two labels is not known, the answer may be that; and a learner may have learned a label that
         is one of several negative ones by now.
         """
         label = self.kind.label(member, x)
@@ -136,7 +136,7 @@ class Committee:
         return found
 
     def check_classes(self, n: int) -> None:
-        """Raise an error if members that have learnt cannot take so many classes."""
+        """Raise an error if members that have learned cannot take so many classes."""
         known = (
             len(getattr(member, "classes_", ()))
             for member, started in zip(self.members, self.started, strict=True)
@@ -149,7 +149,7 @@ class Committee:
     def learn(self, x: Any, label: Any, p: Floats, target: Classes) -> None:
         """Every member learns the label with its weight, or so many times."""
         for i, member in enumerate(self.members):
-            # A sampled example has no weight but a count: learnt once with that weight, if the learner takes weights.
+            # A sampled example has no weight but a count: learned once with that weight, if the learner takes weights.
             once = self.weighted and (p[i] > 1 or not self.sample)
             times, weight = (int(p[i] > 0), float(p[i])) if once else (int(p[i]), None)
             for _ in range(times):
@@ -160,7 +160,7 @@ class Committee:
 class Kind(ABC):
     """The interface to the classifiers of one library."""
 
-    predicts_unfitted: bool  # whether it can predict before it has learnt
+    predicts_unfitted: bool  # whether it can predict before it has learned
     answers_freely = False  # whether its answers are labels that nobody has given to it before it learns
     of_truths = False  # whether it learns True and False, whatever the labels are
     learns: str  # the methods that learn, with the argument that is a weight, and that give scores
@@ -277,7 +277,7 @@ class _ScikitLearn(Kind):
         known = {name: value for name, value in x.items() if value is not None and value == value}  # 0 for missing ones
         found = columns.row(known, False)
         if not set(found.ids) <= places.keys():
-            raise DataError(f"x has features that are none of the {columns.width} columns learnt: expected these only")
+            raise DataError(f"x has features that are none of the {columns.width} columns learned: expected these only")
         row[0, [places[id] for id in found.ids]] = found.values
         return row
 

@@ -1,4 +1,4 @@
-"""FTRL: logistic regression on tokens and their pairs by follow-the-regularised-leader, for N learners side by side.
+"""FTRL: logistic regression on tokens and their pairs by follow-the-regularized-leader, for N learners side by side.
 
 McMahan and others (2013), *Ad Click Prediction: a View from the Trenches*, algorithm 1 (FTRL-Proximal), line 5 ff.:
 
@@ -278,7 +278,7 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
     def separate(self, n_learners: int, n_features: int) -> bool:
         return True
 
-    # ---- what was learnt
+    # ---- what was learned
 
     def slot_limit(self) -> int:
         return 1 << int(self.bits)

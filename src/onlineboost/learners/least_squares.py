@@ -5,8 +5,8 @@ For an example x, with a constant 1, of weight p and target t:
     A <- F A + p x x',   b <- F b + p t x,   w = (A + R)^-1 b
 
 where F forgets. R is diagonal: as much as ``ridge`` examples in which the feature has its variance, as the sums have
-it; .001 for the constant. Features are bounded before (``transforms/standardize.py``), but not centred: sums over rows
-that were centred by different means would belong to no line. Of features that are not met, w is 0.
+it; .001 for the constant. Features are bounded before (``transforms/standardize.py``), but not centered: sums over rows
+that were centered by different means would belong to no line. Of features that are not met, w is 0.
 
 All sums are kept multiplied by ``growth`` = F^-n: a row then changes the places of its own features only. Weights are
 solved for after every 1 + d^2 // 400 rows, where d is the number of features met.
@@ -261,7 +261,7 @@ class LeastSquares(NumberLearner, state=LeastSquaresState, **kernels_of(__name__
         return committee
 
     def transforms(self, n_features: int) -> Transforms:
-        return (new_standardize(n_features, centring=False, follows=bool(self.follows)),)
+        return (new_standardize(n_features, centering=False, follows=bool(self.follows)),)
 
     def strengths(self, committee: LeastSquaresState, n_learners: int) -> Floats | None:
         """The learners' mean weight."""

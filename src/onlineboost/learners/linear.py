@@ -1,6 +1,6 @@
 """Linear: the default learner of Vowpal Wabbit, for any number of learners at once.
 
-A linear score over the features and a constant, learnt by adaptive (AdaGrad), normalised, importance-invariant
+A linear score over the features and a constant, learned by adaptive (AdaGrad), normalized, importance-invariant
 gradient steps: Karampatziakis and Langford (2011); Ross, Mineiro and Langford (2013).
 """
 
@@ -71,7 +71,7 @@ class Linear(
     power_t : float, default=0.5
         Exponent by which the step size of a feature decreases with the sum of its squared gradients.
     standardize : bool, default=False
-        Whether features are centred and bounded online (rule: ``transforms/standardize.py``).
+        Whether features are centered and bounded online (rule: ``transforms/standardize.py``).
     bins : int, default=0
         Number of bins of a feature, a power of two: each dense feature becomes one indicator per bin (rule:
         ``transforms/indicators.py``). 0: features as they are. Cannot be combined with ``standardize``.
@@ -109,7 +109,7 @@ class Linear(
 
     @classmethod
     def from_options(cls, **given: Any) -> Self:
-        """A learner from options of the command line; without bins, features are standardised by default."""
+        """A learner from options of the command line; without bins, features are standardized by default."""
         pairs = given.pop("cross", None)
         if pairs and given.get("crosses"):
             raise ConflictError("--cross has no effect with --crosses, which multiplies all pairs.")
@@ -173,7 +173,7 @@ class Linear(
 
     @property
     def replay(self) -> int:  # type: ignore[override]
-        """The rows before there are bins are learnt when there are."""
+        """The rows before there are bins are learned when there are."""
         return FIRST if self.bins else 0
 
     def name_features(self, transforms: Transforms, names: Mapping[int, str]) -> None:

@@ -3,8 +3,8 @@
 | symbol | here | meaning |
 | --- | --- | --- |
 | w, G | ``numbers[j, 0]``, ``numbers[j, 1]`` | weight and sum of squared gradients of feature j - 1 (0: constant) |
-| n | ``numbers[j, 2]`` | largest magnitude of feature j - 1 in the examples that a learner has learnt |
-| S, T | ``norm_sum``, ``weight_sum`` | sums of the examples' normalised squared lengths, and of their weights |
+| n | ``numbers[j, 2]`` | largest magnitude of feature j - 1 in the examples that a learner has learned |
+| S, T | ``norm_sum``, ``weight_sum`` | sums of the examples' normalized squared lengths, and of their weights |
 | r, q | ``rates``, ``gain`` | a feature's step size; change of the score by a unit step |
 """
 

@@ -7,7 +7,7 @@ q = logistic(w.x), c = p max(q (1 - q), .02), u = P x, and F = .9995, which forg
     w <- w + p (y - q) / (F + c u.x) u
 
 Features are divided by a power of two that is near their first value. One that becomes 16 times as large, or stays 16
-times smaller for 32 values, is divided by another, and learnt anew but for its weight. P begins as 100 I; above 10,000
+times smaller for 32 values, is divided by another, and learned anew but for its weight. P begins as 100 I; above 10,000
 times that, nothing is forgotten.
 
 With ``steady``, for rare labels, forgetting goes by what a row tells: F = 1 - .0005 min(p, 1) 4 q (1 - q), and P begins

@@ -120,7 +120,7 @@ class Perceptron(
     max_classes : int, default=100
         Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
     standardize : bool, default=False
-        Whether features are centred and bounded online (rule: ``transforms/standardize.py``).
+        Whether features are centered and bounded online (rule: ``transforms/standardize.py``).
     bits : int, default=18
         At most 2**bits features have slots of their own; further features share slots by a hash.
 

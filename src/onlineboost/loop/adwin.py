@@ -169,7 +169,7 @@ def has_risen(windows: Windows, error: float, example: int, delta: float) -> boo
 
 @njit
 def watch_rows(block: Any) -> bool:
-    """Count rows that are learnt, and their mistakes if answers are watched; whether the error has risen.
+    """Count rows that are learned, and their mistakes if answers are watched; whether the error has risen.
 
     Then ``stop`` is the row after the one at which it has. Rows of weight 0 do not count.
     """

@@ -2,8 +2,8 @@
 
 | head | score | probability of the positive label |
 | --- | --- | --- |
-| "vote" | the algorithm's own | Platt scaling: logistic(a score + c), with a and c learnt online by Newton steps |
-| "stack" | sum of w_i h_i + c, learnt online by AdaGrad on the logistic loss, then calibrated | logistic(score) |
+| "vote" | the algorithm's own | Platt scaling: logistic(a score + c), with a and c learned online by Newton steps |
+| "stack" | sum of w_i h_i + c, learned online by AdaGrad on the logistic loss, then calibrated | logistic(score) |
 
 The stack sees the learners' real votes, and starts with equal weights, which is the majority vote. Its calibration is
 by bins of the probability: the share of positives in a bin shifts the log odds there.

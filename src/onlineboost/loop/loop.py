@@ -69,7 +69,7 @@ class Place(NamedTuple):
 
     first: int  # the number of its first learner
     rows: Ints  # [4] the next row, that after the last, that after the last one done; 1 if there must be more room
-    clock: Ints  # [2] examples learnt and replayed before that row; taken from the record at the first row
+    clock: Ints  # [2] examples learned and replayed before that row; taken from the record at the first row
 
 
 class Between(NamedTuple):

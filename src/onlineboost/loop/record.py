@@ -26,7 +26,7 @@ class Settings(NamedTuple):
 class Record(NamedTuple):
     """Running statistics for diagnostics."""
 
-    clock: Ints  # [2] examples learnt so far, and replayed
+    clock: Ints  # [2] examples learned so far, and replayed
     edges: Floats  # [n_learners] sum of weight * label * vote: how much better than guessing each learner was
     weights: Floats  # [n_learners] sum of weights; of numbers, see ``explained`` in ``loop.py``
     totals: Floats  # [5] weights of examples, as below

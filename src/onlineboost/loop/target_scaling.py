@@ -1,4 +1,4 @@
-"""Target scaling: numbers are centred, scaled and limited, so that neither their unit nor a single row matters.
+"""Target scaling: numbers are centered, scaled and limited, so that neither their unit nor a single row matters.
 
 The first 16 rows are held back, and answered by the median of the targets so far. Then
 
@@ -6,7 +6,7 @@ The first 16 rows are held back, and answered by the median of the targets so fa
 | --- | --- | --- |
 | c | ``units[0]`` | median of the first targets |
 | s | ``units[1]`` | their mean distance from c, without the largest; of counts (``EXP``), their mean |
-| y | | the target; its logarithm, where that is learnt (``LOG``) |
+| y | | the target; its logarithm, where that is learned (``LOG``) |
 | z | | (y - c) / s |
 | m, v | ``moments`` | running mean and variance of z, of which no value counts as more than 4 deviations |
 | t | | z within m +- 10 sqrt(v): what the learners see |
@@ -72,7 +72,7 @@ class TargetScaling(NamedTuple):
         return {"clock": (1 - FIRST, COUNT[1])}
 
     def check(self) -> None:
-        require(bool(self.units[1] > 0), "units", "a centre and a positive scale")
+        require(bool(self.units[1] > 0), "units", "a center and a positive scale")
         require(bool(self.moments[1] >= 0), "moments", "a mean and a variance")
         rows, turns, same = self.clock.tolist()
         require(rows >= 0 and FIRST > abs(same) <= turns, "clock", "a number of rows, and of rows in turn")
@@ -83,7 +83,7 @@ def new_scaling(link: int = IDENTITY) -> TargetScaling:
 
 
 def set_units(scaling: TargetScaling, first: Floats) -> None:
-    """Centre and scale, from the first targets: one of them can be anything."""
+    """Center and scale, from the first targets: one of them can be anything."""
     if scaling.link == EXP:
         scaling.units[1] = float(np.sort(first)[: max(first.size - 1, 1)].mean()) or 1.0
     if scaling.link not in (IDENTITY, LOG):
@@ -97,7 +97,7 @@ def set_units(scaling: TargetScaling, first: Floats) -> None:
 
 @hot
 def scale_target(scaling: TargetScaling, y: float) -> float:
-    """What is learnt of a target; the state is ready for the next."""
+    """What is learned of a target; the state is ready for the next."""
     clock, moments = scaling.clock, scaling.moments
     if scaling.link == LOGISTIC:
         return y
@@ -122,7 +122,7 @@ def scale_target(scaling: TargetScaling, y: float) -> float:
 
 @lean
 def _move(scaling: TargetScaling, z: float) -> None:
-    """Note a row beyond a limit; if it is the last of many in turn, the centre moves to them."""
+    """Note a row beyond a limit; if it is the last of many in turn, the center moves to them."""
     clock, recent, units = scaling.clock, scaling.recent, scaling.units
     at = abs(clock[2]) - 1  # kept in order
     while at > 0 and recent[at - 1] > z:
@@ -137,41 +137,41 @@ def _move(scaling: TargetScaling, z: float) -> None:
 
 @njit
 def scale_targets(block: Any) -> None:
-    """What is learnt of targets, and c before each row."""
-    span, y, weight, targets, centres, scaling, learning = unpack(block)
+    """What is learned of targets, and c before each row."""
+    span, y, weight, targets, centers, scaling, learning = unpack(block)
     for r in range(span[0], span[1]):
-        centres[r] = scaling.units[0]
+        centers[r] = scaling.units[0]
         targets[r] = scale_target(scaling, y[r]) if learning and weight[r] > 0 else 0.0
 
 
 @njit
 def answer_rows(block: Any) -> None:
-    """Answers from scores, [rows, 1]; ``centres`` has c before each row."""
-    span, scores, centres, weight, answers, scaling, record, learning, given = unpack(block)
+    """Answers from scores, [rows, 1]; ``centers`` has c before each row."""
+    span, scores, centers, weight, answers, scaling, record, learning, given = unpack(block)
     for r in range(span[0], span[1]):
         if not (given and answers[r, 0] == answers[r, 0]):
-            answers[r, 0] = in_units(scaling, centres[r], scores[r, 0])
+            answers[r, 0] = in_units(scaling, centers[r], scores[r, 0])
         if learning and weight[r] > 0:
             record.totals[0] += weight[r]
             record.clock[0] += 1
 
 
 @hot
-def to_scores(scaling: TargetScaling, centre: float, y: float) -> float:
+def to_scores(scaling: TargetScaling, center: float, y: float) -> float:
     """The score of an answer, by the identity or the logarithm."""
-    return float(((math.log(y) if scaling.link == LOG else y) - centre) / scaling.units[1])
+    return float(((math.log(y) if scaling.link == LOG else y) - center) / scaling.units[1])
 
 
 @hot
-def in_units(scaling: TargetScaling, centre: float, score: float) -> float:
+def in_units(scaling: TargetScaling, center: float, score: float) -> float:
     """The answer of a score."""
     if scaling.link == LOG:
-        return math.exp(min(centre + scaling.units[1] * score, _MOST_LOG))
+        return math.exp(min(center + scaling.units[1] * score, _MOST_LOG))
     if scaling.link == LOGISTIC:
         return logistic(score)
     if scaling.link == EXP:
         return float(scaling.units[1] * math.exp(min(score, 50.0)))
-    return float(centre + scaling.units[1] * score)
+    return float(center + scaling.units[1] * score)
 
 
 @njit

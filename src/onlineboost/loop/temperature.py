@@ -1,7 +1,7 @@
 """Temperature of a softmax: how far apart the scores of many classes are as log odds.
 
 Probabilities are softmax(b scores). What is stored is b, the inverse of the temperature: a large b makes probabilities
-sure. It is learnt on the way: one Newton step for each example, with forgetting F and a draw S towards 1, as in the
+sure. It is learned on the way: one Newton step for each example, with forgetting F and a draw S towards 1, as in the
 stack of an ensemble.
 """
 

@@ -1,4 +1,4 @@
-"""File formats: how they are recognised, by name or by the first bytes, read and written."""
+"""File formats: how they are recognized, by name or by the first bytes, read and written."""
 
 from __future__ import annotations
 

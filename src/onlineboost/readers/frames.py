@@ -75,7 +75,7 @@ def index_columns(names: list[str], metadata: Any) -> list[str]:
 
 
 def warn_of_index(names: list[str], where: str) -> None:
-    """Say that columns are not learnt because they are the index of a pandas frame."""
+    """Say that columns are not learned because they are the index of a pandas frame."""
     if any(name in _NAMELESS for name in names):
         news = "the first column has no name, as the index of pandas and the row names of R: left out"
         warnings.warn(f"{where}: {news}; to learn it, name it", ReadWarning, stacklevel=2)

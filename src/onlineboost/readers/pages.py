@@ -49,7 +49,7 @@ class ReadOptions(NamedTuple):
     skip: bool  # bad records are skipped and counted, not raised
     batch_size: int
     with_names: bool  # pages tell the names of new features
-    known: tuple[str, ...] | None = None  # columns that a model has learnt: differences are warned of
+    known: tuple[str, ...] | None = None  # columns that a model has learned: differences are warned of
     live: bool = False  # a pipe gives pages of the lines that are there, and does not wait for more
     keep: tuple[str, ...] = ()  # columns whose cells come with the pages, as they are
     text: TextColumns | None = None  # columns that are text, as a model knows them; None: only those of the schema

@@ -142,7 +142,7 @@ def open_stream(
         (pandas, Polars, PyArrow); an iterable of dicts or of pairs (dict, label); an array or a SciPy matrix.
     format : str or None, default=None
         File format, such as "csv"; ``onlineboost.extend.registry.FORMATS.names()`` lists all. None: by the file name,
-        else by the first bytes. Compression (gz, zst, bz2, xz) is always recognised.
+        else by the first bytes. Compression (gz, zst, bz2, xz) is always recognized.
     label : str, int or None, default=None
         Column of the label, by name or position; None: "label".
     weight : str, int or None, default=None
@@ -152,7 +152,7 @@ def open_stream(
     categorical : list of str or int, default=()
         Columns whose numbers or texts are categories, such as zip codes or ids.
     text : list of str or int, default=()
-        Columns of texts: each word is a feature. Other text columns are recognised by their cells.
+        Columns of texts: each word is a feature. Other text columns are recognized by their cells.
     day_first : list of str or int, default=()
         Columns with dates such as 25/12/2023.
     month_first : list of str or int, default=()
@@ -194,7 +194,7 @@ def open_stream(
     Examples
     --------
     >>> import onlineboost
-    >>> rows = [{"colour": "red", "size": 3, "label": 1}, {"colour": "blue", "size": 2, "label": 0}]
+    >>> rows = [{"color": "red", "size": 3, "label": 1}, {"color": "blue", "size": 2, "label": 0}]
     >>> page = next(open_stream(rows))
     >>> page.batch.y.tolist(), page.batch.values.tolist()
     ([1.0, 0.0], [1.0, 3.0, 1.0, 2.0])
@@ -297,9 +297,9 @@ def _pages(reader: Reader, sources: Iterator[files.Source]) -> Iterator[Page]:
 
 
 def _like(model: Any, given: Schema) -> tuple[Schema, Any]:
-    """Schema and labels of a model; a model that has learnt no stream yet takes the schema that is given."""
+    """Schema and labels of a model; a model that has learned no stream yet takes the schema that is given."""
     if getattr(model, "_fitted", None) is None:
-        raise ParameterError("like", model, "a model that has learnt, such as onlineboost.load(file)")
+        raise ParameterError("like", model, "a model that has learned, such as onlineboost.load(file)")
     known = model._fitted.columns.schema
     if known is None:
         return given, copy.copy(model._fitted.target)

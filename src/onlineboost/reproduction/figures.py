@@ -34,7 +34,7 @@ class Average(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """Mean relative improvements: 0.05 is five per cent fewer mistakes than the baseline on the same file."""
+    """Mean relative improvements: 0.05 is five percent fewer mistakes than the baseline on the same file."""
 
     ours: dict[str, dict[str, Average]]  # by variant, then by algorithm
     paper: dict[str, Average]  # from the paper's table, over the same sets

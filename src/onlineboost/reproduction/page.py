@@ -86,7 +86,7 @@ def _class(**names: bool) -> str:
 
 
 def _text(text: str) -> str:
-    """Escaped text, with `code` as code and no line break before a per cent sign."""
+    """Escaped text, with `code` as code and no line break before a percent sign."""
     return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text)).replace(" %", "&nbsp;%")
 
 

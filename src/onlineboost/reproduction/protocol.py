@@ -25,12 +25,12 @@ ALGORITHMS = ("bbm", "adaboost-ol", "adaboost-ol-s", "osboost-ocp", "osboost")  
 FAMILIES = {"baseline": "baseline", **{name: BOOSTERS.find(name).title for name in (*ALGORITHMS, "safe")}}
 SETTINGS = {
     "paper": "the paper's pseudo-code: hard votes, importance weights, a coin of 1/2 + gamma/2, a random expert",
-    "vw": "the authors' Vowpal Wabbit variants: real votes, weights that are not normalised, a coin of 1/2 + gamma; "
+    "vw": "the authors' Vowpal Wabbit variants: real votes, weights that are not normalized, a coin of 1/2 + gamma; "
     "AdaBoost.OL answers with its last expert, AdaBoost.OL.S with a random one and with weights instead of sampling, "
     "OSBoost.OCP doubles z",
     "vw itself": "the program vw, with the parameters chosen for its variants; it draws random experts in another way",
     "trees": "the paper's algorithms over trees",
-    "linear": "standardised linear learners, nothing tuned",
+    "linear": "standardized linear learners, nothing tuned",
 }
 
 

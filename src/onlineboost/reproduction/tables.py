@@ -113,7 +113,7 @@ def improvements(results: Results, summary: Summary) -> Table:
     rows.append(Row("better on", [Cell(text) for text in better]))
     published = [Cell(signed(100 * summary.published[f], 2)) for f in ALGORITHMS]
     rows.append(Row("paper, 13 sets", published))
-    caption = "Per cent fewer mistakes than the baseline: pseudo-code, VW variants and the paper"
+    caption = "Percent fewer mistakes than the baseline: pseudo-code, VW variants and the paper"
     return Table(caption, ["set", *(results["families"][f] for f in ALGORITHMS)], rows)
 
 

@@ -27,7 +27,7 @@ class Admin(Command):
 
 
 class Create(Admin):
-    """Make a model that has learnt nothing; one that exists stays, unless it must not."""
+    """Make a model that has learned nothing; one that exists stays, unless it must not."""
 
     def __init__(self, name: str, model: OnlineModel, keep: bool) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class Uncheckpoint(Admin):
 
 
 class Restore(Admin):
-    """Put a model back to a checkpoint. Tickets stay, and are learnt by the model that there is then."""
+    """Put a model back to a checkpoint. Tickets stay, and are learned by the model that there is then."""
 
     def __init__(self, model: str, name: str) -> None:
         super().__init__()

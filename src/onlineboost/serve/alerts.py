@@ -26,19 +26,19 @@ class Rules:
     """When to raise an alert; drift always does."""
 
     error: float | None = None  # of the last 1,000 examples; of regression, the mean absolute error
-    silence: float | None = None  # seconds without an example learnt
+    silence: float | None = None  # seconds without an example learned
 
 
 class Alerts:
     """Looks at the metrics of all models, and tells when an alert begins and ends.
 
     >>> alerts = Alerts(Rules(silence=60))
-    >>> model = {"model": "clicks", "learnt": 5, "alarms": 0, "last": {"rows": 5, "error": 0.5}}
+    >>> model = {"model": "clicks", "learned": 5, "alarms": 0, "last": {"rows": 5, "error": 0.5}}
     >>> [one["state"] for now in (0, 50, 70, 80) for one in alerts.look([model], now)]
     ['begins']
-    >>> [one["state"] for one in alerts.look([model | {"learnt": 6}], 90)]
+    >>> [one["state"] for one in alerts.look([model | {"learned": 6}], 90)]
     ['ends']
-    >>> alerts.look([model | {"learnt": 7, "alarms": 1}], 91)[0]["value"]
+    >>> alerts.look([model | {"learned": 7, "alarms": 1}], 91)[0]["value"]
     1
     """
 
@@ -47,7 +47,7 @@ class Alerts:
         self.recent: deque[dict[str, Any]] = deque(maxlen=20)
         self._firing: set[tuple[str, str]] = set()
         self._alarms: dict[str, int] = {}
-        self._learnt: dict[str, tuple[int, float]] = {}  # examples, and since when so many
+        self._learned: dict[str, tuple[int, float]] = {}  # examples, and since when so many
 
     def look(self, models: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
         """The alerts that begin or end now."""
@@ -56,7 +56,7 @@ class Alerts:
             found += [*self._drift(one), *self._error(one), *self._silence(one, now)]
         names = {one["model"] for one in models}
         self._firing = {key for key in self._firing if key[1] in names}
-        for part in (self._alarms, self._learnt):
+        for part in (self._alarms, self._learned):
             for gone in [*part.keys() - names]:
                 del part[gone]
         for alert in found:
@@ -72,7 +72,7 @@ class Alerts:
         self._alarms[one["model"]] = now
         if now <= before:
             return []
-        text = f"model {one['model']}: drift, alarm {now:,} after {one['learnt']:,} examples"
+        text = f"model {one['model']}: drift, alarm {now:,} after {one['learned']:,} examples"
         return [{"alert": "drift", "state": "begins", "model": one["model"], "value": now, "text": text}]
 
     def _error(self, one: dict[str, Any]) -> list[dict[str, Any]]:
@@ -85,10 +85,10 @@ class Alerts:
         return self._change("error", one["model"], error > most, error <= most * _OVER, error, text)
 
     def _silence(self, one: dict[str, Any], now: float) -> list[dict[str, Any]]:
-        learnt, since = self._learnt.get(one["model"], (-1, now))
-        if learnt != one["learnt"]:
+        learned, since = self._learned.get(one["model"], (-1, now))
+        if learned != one["learned"]:
             since = now
-        self._learnt[one["model"]] = one["learnt"], since
+        self._learned[one["model"]] = one["learned"], since
         most, quiet = self.rules.silence, now - since
         if most is None:
             return []

@@ -67,7 +67,7 @@ def answers(model: OnlineModel, fitted: Fitted, scores: Floats) -> list[dict[str
 
 def _numbers(model: OnlineModel, fitted: Fitted, scores: Floats) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [{"prediction": finite(float(row[0]))} for row in scores]
-    if isinstance(model, OnlineBoostRegressor) and fitted.root.n_learnt:
+    if isinstance(model, OnlineBoostRegressor) and fitted.root.n_learned:
         low, high = model.bounds(scores)
         for one, ends in zip(found, zip(low.tolist(), high.tolist(), strict=True), strict=True):
             one["interval"] = [*map(finite, ends)]  # of 90 %
@@ -125,5 +125,5 @@ def metrics(model: OnlineModel) -> dict[str, Any]:
         "all": {name: finite(value) for name, value in found.all._asdict().items()},
         "last": {name: finite(value) for name, value in found.last._asdict().items()},
         "alarms": int(model.n_alarms_),
-        "learnt": model.n_seen_,
+        "learned": model.n_seen_,
     }

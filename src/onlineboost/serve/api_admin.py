@@ -163,7 +163,7 @@ async def fence(app: App, request: Request) -> Response:
 _M = "/v1/models/{model}"
 ROUTES = [
     Route("GET", "/v1/models", models, "read", "All models"),
-    Route("GET", _M, model, "read", "A model: its class, what it has learnt, its metrics"),
+    Route("GET", _M, model, "read", "A model: its class, what it has learned, its metrics"),
     Route(
         "PUT",
         _M,

@@ -32,7 +32,7 @@ class Init(msgspec.Struct):
 
 
 class Asked(msgspec.Struct):
-    """An example to answer; with an id, it can be learnt later."""
+    """An example to answer; with an id, it can be learned later."""
 
     features: dict[str, Any]
     id: Any = None
@@ -170,7 +170,7 @@ async def learn(app: App, request: Request) -> Response:
         served = _kept(app, given.model, id)
         if served is None:
             raise ServeError(400, f"No information stored for ID {id!r}.", "POST /api/predict with this id first")
-        await app.write(Label(served.name, [(id, events.Labelled(given.ground_truth))], False))
+        await app.write(Label(served.name, [(id, events.Labeled(given.ground_truth))], False))
         return Response({}, 201)
     if given.features is None:
         raise ServeError(400, "No features are stored and none were provided.", "send features, or an id")
@@ -206,7 +206,7 @@ async def label(app: App, request: Request) -> Response:
     served = _kept(app, given.model, id)
     if served is None:
         raise ServeError(400, f"No information stored for ID {id!r}.", "POST /api/predict with this id first")
-    await app.write(Label(served.name, [(id, events.Labelled(given.label))], False))
+    await app.write(Label(served.name, [(id, events.Labeled(given.label))], False))
     return Response("Successful label.")
 
 
@@ -258,5 +258,5 @@ ROUTES = [
     Route("GET", "/api/metrics", metrics, "read", "chantilly: metrics"),
     Route("GET", "/api/stats", stats, "read", "chantilly: durations"),
     Route("GET", "/api/stream/metrics", stream_metrics, "read", "chantilly: metrics as they change"),
-    Route("GET", "/api/stream/events", stream_events, "read", "chantilly: examples as they are learnt"),
+    Route("GET", "/api/stream/events", stream_events, "read", "chantilly: examples as they are learned"),
 ]

@@ -109,7 +109,7 @@ def _id(app: App, request: Request) -> str:
 async def _learn_many(app: App, request: Request, kind: str, payload: bytes, rows: int) -> Response:
     if not rows:
         app.state.served(request.names[0])
-        return Response({"learnt": 0})
+        return Response({"learned": 0})
     return Response(await app.write(LearnMany(request.names[0], _id(app, request), kind, payload, rows)))
 
 
@@ -127,7 +127,7 @@ async def label(app: App, request: Request) -> Response:
     given = request.read(examples.decoder(messages.GiveLabel, several))
     given = given if several else [given]
     app.limits.check("rows", len(given), "labels", 413)
-    labels = [(examples.check_id(one.id, app.limits), events.Labelled(one.label, one.weight)) for one in given]
+    labels = [(examples.check_id(one.id, app.limits), events.Labeled(one.label, one.weight)) for one in given]
     return Response(await app.write(Label(request.names[0], labels, several)))
 
 
@@ -162,7 +162,7 @@ ROUTES = [
         "learn",
         "Learn examples with their labels",
         messages.Learn,
-        messages.Learnt,
+        messages.Learned,
     ),
     Route(
         "POST",
@@ -171,7 +171,7 @@ ROUTES = [
         "learn",
         "Learn examples that were answered with an id",
         messages.GiveLabel,
-        messages.Labelled,
+        messages.Labeled,
     ),
     Route(
         "POST",

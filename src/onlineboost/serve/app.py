@@ -160,7 +160,7 @@ class App:
             "model": repr(served.model),
             "task": "regression" if fitted.of_numbers else "classification",
             "classes": None if fitted.of_numbers else fitted.target.classes.tolist(),
-            "learnt": served.model.n_seen_,
+            "learned": served.model.n_seen_,
             "since": served.since,
             "changed": served.changed,
         }

@@ -50,7 +50,7 @@ class Client:
     """A connection to ``onlineboost serve``; one for each thread is kept open.
 
     Requests are sent again after a lost connection, 429 and 503, up to ``retries`` times. Whatever learns has an id, so
-    that it is learnt once.
+    that it is learned once.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from onlineboost.fitted import late
 from onlineboost.fitted.asked import Asked
 from onlineboost.serve import answers, events
 from onlineboost.serve.errors import ServeError
-from onlineboost.serve.events import Example, Labelled
+from onlineboost.serve.events import Example, Labeled
 from onlineboost.serve.journal import TicketRow
 from onlineboost.serve.state import Served
 from onlineboost.serve.writer import Command, Writer
@@ -31,7 +31,7 @@ class Learn(Command):
     def prepare(self, writer: Writer, now: float) -> None:
         served = writer.state.served(self.model)
         if self.id and _is_again(writer.journal.ticket(self.model, self.id), self.id, self.payload):
-            self.answer = {"id": self.id, "learnt": False, "again": True}
+            self.answer = {"id": self.id, "learned": False, "again": True}
             return
         check_example(served, self.example)
         self.write(writer, "learn", self.model, self.id, self.payload, now)
@@ -41,10 +41,10 @@ class Learn(Command):
             return self.answer
         super().finish(writer)
         served = writer.state.served(self.model)
-        _count(served, "learnt", 1)
+        _count(served, "learned", 1)
         model, (scores,) = served.model, self.results
         self.found = found = answers.answer(model, answers.fitted_of(model), scores)
-        return {"seq": self.events[0].seq, "learnt": True, **({"id": self.id} if self.id else {}), **found}
+        return {"seq": self.events[0].seq, "learned": True, **({"id": self.id} if self.id else {}), **found}
 
     def sample(self) -> dict[str, Any]:
         given = self.example
@@ -67,7 +67,7 @@ class LearnMany(Command):
     def prepare(self, writer: Writer, now: float) -> None:
         writer.state.served(self.model)
         if self.id and _is_again(writer.journal.ticket(self.model, self.id), self.id, self.payload):
-            self.answer = {"id": self.id, "learnt": 0, "again": True}
+            self.answer = {"id": self.id, "learned": 0, "again": True}
             return
         self.write(writer, self.kind, self.model, self.id, self.payload, now)
 
@@ -75,8 +75,8 @@ class LearnMany(Command):
         if not self.events:
             return self.answer
         super().finish(writer)
-        _count(writer.state.served(self.model), "learnt", self.rows)
-        return {"seq": self.events[0].seq, "learnt": self.rows, **({"id": self.id} if self.id else {})}
+        _count(writer.state.served(self.model), "learned", self.rows)
+        return {"seq": self.events[0].seq, "learned": self.rows, **({"id": self.id} if self.id else {})}
 
 
 class Ask(Command):
@@ -108,7 +108,7 @@ class Ask(Command):
 class Label(Command):
     """Learn tickets whose labels have come. Of several, each has a status of its own."""
 
-    def __init__(self, model: str, labels: list[tuple[str, Labelled]], several: bool) -> None:
+    def __init__(self, model: str, labels: list[tuple[str, Labeled]], several: bool) -> None:
         super().__init__()
         self.model, self.labels, self.several = model, labels, several
         self.found: list[dict[str, Any]] = []
@@ -124,11 +124,11 @@ class Label(Command):
                     raise
                 self.found.append({"id": id, "status": problem.status, **problem.as_json()})
 
-    def _one(self, writer: Writer, served: Served, id: str, given: Labelled, now: float) -> dict[str, Any]:
+    def _one(self, writer: Writer, served: Served, id: str, given: Labeled, now: float) -> dict[str, Any]:
         payload, row = events.encode(given), writer.journal.ticket(self.model, id)
         check_waits(row, id, payload)
         if row is not None and row.done is not None:
-            return {"id": id, "status": 200, "learnt": False, "again": True}
+            return {"id": id, "status": 200, "learned": False, "again": True}
         if row is not None and now - row.time > writer.settings.wait:
             raise _expired(id)
         check_label(served, given.label, given.weight)
@@ -139,11 +139,11 @@ class Label(Command):
             raise ServeError(410, f"{id!r}: {problem}", "ask again: POST predict with a ticket") from None
         self.last = served, id, given.label, asked
         seq = self.write(writer, "label", self.model, id, payload, now).seq
-        return {"id": id, "status": 200, "learnt": True, "seq": seq}
+        return {"id": id, "status": 200, "learned": True, "seq": seq}
 
     def finish(self, writer: Writer) -> Any:
         super().finish(writer)
-        _count(writer.state.served(self.model), "labelled", len(self.events))
+        _count(writer.state.served(self.model), "labeled", len(self.events))
         return self.found if self.several else self.found[0]
 
     def sample(self) -> dict[str, Any] | None:
@@ -180,7 +180,7 @@ class Expire(Command):
 
 
 def check_example(served: Served, example: Example) -> None:
-    """Raise an error for an example that cannot be learnt, before it is written."""
+    """Raise an error for an example that cannot be learned, before it is written."""
     fitted = answers.fitted_of(served.model)
     row = fitted.columns.row(example.features, False)
     if fitted.max_row_features is not None:
@@ -189,7 +189,7 @@ def check_example(served: Served, example: Example) -> None:
 
 
 def check_label(served: Served, label: Any, weight: float) -> None:
-    """Raise an error for a label or a weight that cannot be learnt."""
+    """Raise an error for a label or a weight that cannot be learned."""
     if not 0 <= weight <= 1e18:
         raise ServeError(422, f"the weight is {weight!r}", "send a number from 0 to 1e18")
     fitted = answers.fitted_of(served.model)
@@ -199,12 +199,12 @@ def check_label(served: Served, label: Any, weight: float) -> None:
         fitted.check_target(target)
     except (DataError, OverflowError) as problem:
         raise ServeError(
-            422, f"label {str(label)[:80]!r}: {problem}", "correct the label: nothing was learnt"
+            422, f"label {str(label)[:80]!r}: {problem}", "correct the label: nothing was learned"
         ) from None
 
 
 def check_waits(row: TicketRow | None, id: str, payload: bytes) -> None:
-    """Raise an error for an id whose label cannot be learnt; one with the same label as before is no error."""
+    """Raise an error for an id whose label cannot be learned; one with the same label as before is no error."""
     if row is None or row.outcome == "forgotten":
         raise ServeError(
             404, f"no ticket {id!r}: it was never given, or is no longer kept", "POST predict with a ticket"
@@ -214,7 +214,7 @@ def check_waits(row: TicketRow | None, id: str, payload: bytes) -> None:
     if row.outcome == "replaced":
         raise ServeError(410, f"ticket {id!r} was given by a model that was replaced or removed", "ask again")
     if row.done is not None and (row.outcome != "label" or row.label != events.digest_of(payload).hex()):
-        raise ServeError(409, f"{id!r} was labelled before, differently", "nothing was learnt: keep the first label")
+        raise ServeError(409, f"{id!r} was labeled before, differently", "nothing was learned: keep the first label")
 
 
 def _expired(id: str) -> ServeError:
@@ -222,7 +222,7 @@ def _expired(id: str) -> ServeError:
 
 
 def _is_again(row: TicketRow | None, id: str, payload: bytes) -> bool:
-    """Whether an example was learnt before; an error if its id was used for another."""
+    """Whether an example was learned before; an error if its id was used for another."""
     if row is None:
         return False
     if row.outcome != "learn" or row.label != events.digest_of(payload).hex():

@@ -46,7 +46,7 @@ class Demo(threading.Thread):
         self.client = Client(address, MODEL)
         self.rate, self.latest = rate, latest
         self.stopping = threading.Event()
-        self.labelled = 0
+        self.labeled = 0
 
     def run(self) -> None:
         try:
@@ -59,7 +59,7 @@ class Demo(threading.Thread):
         with self.client:
             if not any(one["name"] == MODEL for one in self.client.models()):
                 self.client.create()
-            start = int(self.client.metrics()["learnt"])
+            start = int(self.client.metrics()["learned"])
             random = np.random.default_rng(start)
             waiting: list[tuple[float, str, str]] = []  # time of the label, id, label
             due = time.monotonic()
@@ -68,7 +68,7 @@ class Demo(threading.Thread):
                 while waiting and waiting[0][0] <= time.monotonic():
                     _, id, truth = heapq.heappop(waiting)
                     self.client.label(id, truth)
-                    self.labelled += 1
+                    self.labeled += 1
                 if self.stopping.wait(max(due - time.monotonic(), 0.0)):
                     return
                 asked = self.client.ask(features)

@@ -32,7 +32,7 @@ _DISK = {
 
 
 def disk_error(problem: Exception) -> ServeError:
-    """A write that failed: nothing of it was learnt, and the same request can be sent again."""
+    """A write that failed: nothing of it was learned, and the same request can be sent again."""
     said = str(problem)
     cause = _DISK.get(getattr(problem, "errno", None) or 0, said)
     if isinstance(problem, sqlite3.Error):
@@ -53,11 +53,11 @@ def as_serve_error(problem: Exception) -> ServeError | None:
     if isinstance(problem, sqlite3.Error | OSError):
         return disk_error(problem)
     if isinstance(problem, StateError):
-        return ServeError(503, str(problem), "nothing was learnt: tell the operator")
+        return ServeError(503, str(problem), "nothing was learned: tell the operator")
     if isinstance(problem, TicketError):
         return ServeError(410, str(problem), "ask again: POST predict with a ticket")
     if isinstance(problem, ModelFileError):
         return ServeError(422, str(problem), "send a file that model.save or onlineboost train -o has written")
     if isinstance(problem, DataError | ParameterError | NotFittedError):
-        return ServeError(422, str(problem), "correct the example and send it again: nothing was learnt")
+        return ServeError(422, str(problem), "correct the example and send it again: nothing was learned")
     return None

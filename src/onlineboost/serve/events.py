@@ -12,7 +12,7 @@ The state of the service is a function of its events. The kinds, and their paylo
 | learn | features, label, weight |
 | rows | a list of examples |
 | table | Arrow IPC stream; the labels are in the last column |
-| expire | ids of tickets that have waited too long, and the label they are learnt with, or none |
+| expire | ids of tickets that have waited too long, and the label they are learned with, or none |
 | forget | nothing: the ticket of this id is dropped |
 | checkpoint, uncheckpoint | name of a checkpoint |
 | mark | nothing: a snapshot is made of the state after this event |
@@ -63,7 +63,7 @@ class RawExample(msgspec.Struct, gc=False):
     weight: float = 1.0
 
 
-class Labelled(msgspec.Struct):
+class Labeled(msgspec.Struct):
     """The payload of a label."""
 
     label: str | int | float | bool

@@ -47,7 +47,7 @@ def _lines(request: http.Request, kind: Any) -> list[Any]:
                 found.append(decode(line))
             except (msgspec.DecodeError, UnicodeDecodeError) as problem:
                 text = f"line {number} of the body: {problem}"
-                raise ServeError(422, text, "GET /openapi.json describes a line; nothing was learnt") from None
+                raise ServeError(422, text, "GET /openapi.json describes a line; nothing was learned") from None
     return found
 
 

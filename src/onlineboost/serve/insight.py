@@ -23,8 +23,8 @@ class History:
 
     >>> history = History()
     >>> for k in range(1000):
-    ...     history.add({"learnt": k})
-    >>> len(history.points), history.points[-1]["learnt"] - history.points[-2]["learnt"]
+    ...     history.add({"learned": k})
+    >>> len(history.points), history.points[-1]["learned"] - history.points[-2]["learned"]
     (125, 8)
     """
 
@@ -51,13 +51,13 @@ class Insights:
         self._lock = threading.Lock()
 
     def note(self, served: Served, metrics: dict[str, Any]) -> None:
-        """Add a point to the history of a model, if it has learnt since the last."""
+        """Add a point to the history of a model, if it has learned since the last."""
         since, history = self.histories.get(served.name, (0, History()))
         if since != served.since:
             history = History()
         self.histories[served.name] = served.since, history
-        if metrics["learnt"] >= _FIRST and (not history.points or history.points[-1]["learnt"] != metrics["learnt"]):
-            history.add({"time": time.time(), "learnt": metrics["learnt"], **errors(metrics)})
+        if metrics["learned"] >= _FIRST and (not history.points or history.points[-1]["learned"] != metrics["learned"]):
+            history.add({"time": time.time(), "learned": metrics["learned"], **errors(metrics)})
 
     def of(self, served: Served) -> dict[str, Any]:
         """All that is known of a model."""

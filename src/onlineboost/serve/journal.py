@@ -47,7 +47,7 @@ _ROWS = 64  # of one statement
 class TicketRow(NamedTuple):
     """What is known of an id: ``done`` is the number of the event that has answered it."""
 
-    asked: int  # number of the event with the ticket; 0: an example that was learnt at once
+    asked: int  # number of the event with the ticket; 0: an example that was learned at once
     time: float
     done: int | None
     outcome: str | None  # label, learn, expired, replaced, forgotten

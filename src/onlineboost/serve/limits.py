@@ -44,7 +44,7 @@ class Settings:
     """What the service does on its own."""
 
     wait: float = 7 * 86400.0  # seconds that a ticket waits for its label
-    missing: tuple[Any] | None = None  # the label with which expired tickets are learnt; None: they are dropped
+    missing: tuple[Any] | None = None  # the label with which expired tickets are learned; None: they are dropped
     retain: float = 86400.0  # seconds that journal and answered ids are kept, behind the last snapshot
     journal_mb: int = 4096  # of the journal; beyond it, it is kept for a shorter time
     gather: float = 0.002  # seconds in which requests are gathered for one write

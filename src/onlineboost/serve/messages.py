@@ -18,7 +18,7 @@ class Predict(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Learn(msgspec.Struct, forbid_unknown_fields=True):
-    """An example with its label; with an id, it is learnt once however often it is sent."""
+    """An example with its label; with an id, it is learned once however often it is sent."""
 
     features: dict[str, Any]
     label: Label
@@ -71,23 +71,23 @@ class Prediction(msgspec.Struct, omit_defaults=True):
     id: str | None = None
 
 
-class Learnt(msgspec.Struct, omit_defaults=True):
-    """An example that was learnt, and its prediction before that; ``again``: it was learnt before, by its id."""
+class Learned(msgspec.Struct, omit_defaults=True):
+    """An example that was learned, and its prediction before that; ``again``: it was learned before, by its id."""
 
     seq: int | None = None
-    learnt: bool | int = True
+    learned: bool | int = True
     again: bool = False
     id: str | None = None
     prediction: Any = None
     probabilities: dict[str, float] | None = None
 
 
-class Labelled(msgspec.Struct, omit_defaults=True):
-    """A label that was learnt."""
+class Labeled(msgspec.Struct, omit_defaults=True):
+    """A label that was learned."""
 
     id: str
     status: int
-    learnt: bool = False
+    learned: bool = False
     again: bool = False
     seq: int | None = None
 

@@ -17,7 +17,7 @@ _ERRORS = {
     "401": "A token is needed.",
     "403": "The token is for less, or the request comes from another site.",
     "404": "There is no such model, id or address.",
-    "409": "An id was used or labelled before, differently; or this service is no longer the leader.",
+    "409": "An id was used or labeled before, differently; or this service is no longer the leader.",
     "410": "The ticket has expired, or the event is no longer kept.",
     "413": "The body is too large.",
     "421": "This service is a follower.",

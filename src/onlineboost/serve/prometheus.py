@@ -63,7 +63,7 @@ def _models(out: _Text, app: App) -> None:
     waiting = app.waiting()
     for name, served in sorted(app.state.models.items()):
         found = answers.metrics(served.model)
-        out.put("learnt", "counter", "Examples learnt.", found["learnt"], "_total", model=name)
+        out.put("learned", "counter", "Examples learned.", found["learned"], "_total", model=name)
         out.put("alarms", "counter", "Drift alarms.", found["alarms"], "_total", model=name)
         out.put("tickets_waiting", "gauge", "Tickets that wait for labels.", waiting.get(name, 0), model=name)
         for loss in _LOSSES:

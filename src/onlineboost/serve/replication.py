@@ -61,7 +61,7 @@ def page(journal: Journal, after: int, chain: bytes, now: float) -> Page:
             text = (
                 f"the journals differ at event {min(after, head.seq)}: the follower has events that the leader has not"
             )
-            raise ServeError(409, text, "start the follower with a new --dir; its old folder has what it learnt alone")
+            raise ServeError(409, text, "start the follower with a new --dir; its old folder has what it learned alone")
         if mine is None or (first is None and after < head.seq) or (first is not None and first != after + 1):
             raise ServeError(410, f"the events after {after} are no longer kept", "GET /v1/journal/snapshot")
         found: list[Event] = []

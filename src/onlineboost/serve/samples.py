@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Samples:
-    """The last examples that were learnt, as the writer reports them; few of them, since they come fast."""
+    """The last examples that were learned, as the writer reports them; few of them, since they come fast."""
 
     def __init__(self) -> None:
         self.last: deque[dict[str, Any]] = deque(maxlen=50)

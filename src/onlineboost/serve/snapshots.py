@@ -65,7 +65,7 @@ class Snapshots:
             self._compare(found.of)
 
     def is_due(self, now: float) -> bool:
-        """Whether something was learnt since the last snapshot, and long ago or much of it."""
+        """Whether something was learned since the last snapshot, and long ago or much of it."""
         seq, settings = self.writer.journal.head.seq, self.writer.settings
         if self.running or not self.changed():
             return False

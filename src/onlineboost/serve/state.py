@@ -33,7 +33,7 @@ _spec = events.decoder(events.Spec)
 _example = events.decoder(Example)
 _examples = events.decoder(list[Example])
 _raw_examples = events.decoder(list[events.RawExample])
-_labelled = events.decoder(events.Labelled)
+_labeled = events.decoder(events.Labeled)
 _expired = events.decoder(events.Expired)
 _named = events.decoder(events.Named)
 
@@ -77,13 +77,13 @@ class State:
                 raise StateError(f"{journal.path}: event {one.seq} was erased, and no snapshot is behind it")
             try:
                 found = act(self, one, journal)
-            except (DataError, TicketError) as problem:  # nothing was learnt, now or ever
+            except (DataError, TicketError) as problem:  # nothing was learned, now or ever
                 found = problem
-            except (MemoryError, StateError, OSError, sqlite3.Error):  # another time it might be learnt
+            except (MemoryError, StateError, OSError, sqlite3.Error):  # another time it might be learned
                 raise
             except Exception as problem:  # as above, but nobody foresaw it: the service must not end at this event
                 log.error("event %d cannot be applied", one.seq, exc_info=problem)
-                found = DataError(f"this cannot be learnt ({type(problem).__name__})")
+                found = DataError(f"this cannot be learned ({type(problem).__name__})")
         self.seq = one.seq
         return found
 
@@ -115,7 +115,7 @@ def _draw_seeds(model: Parameters) -> None:
 
 
 def begin(model: OnlineModel) -> OnlineModel:
-    """A model that has learnt nothing yet, ready for predictions."""
+    """A model that has learned nothing yet, ready for predictions."""
     model._fitted = model._new_fitted(model._new_target())
     return model
 
@@ -168,7 +168,7 @@ def _remove(state: State, one: Event, journal: Journal) -> None:
 
 
 def _label(state: State, one: Event, journal: Journal) -> None:
-    served, given = state.served(one.model), _labelled(one.payload)
+    served, given = state.served(one.model), _labeled(one.payload)
     ticket = journal.event(journal.asked(one.model, one.id))
     scores = late.tell_apart(answers.fitted_of(served.model), ticket.payload or b"", given.label, given.weight)
     served.watch.add([given.label], scores[None])

@@ -57,7 +57,7 @@ class Watch:
         self._within: deque[Any] = deque(maxlen=LAST)  # of regression: whether each interval held the target
 
     def add(self, labels: list[Any], scores: Floats) -> None:
-        """Examples, and the scores that they had before they were learnt, [rows, width]."""
+        """Examples, and the scores that they had before they were learned, [rows, width]."""
         if not labels:
             return
         with self._adding:

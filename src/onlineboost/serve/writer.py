@@ -51,7 +51,7 @@ class Command:
         return None
 
     def sample(self) -> dict[str, Any] | None:
-        """An example that was learnt, for those who watch; None: this command has none."""
+        """An example that was learned, for those who watch; None: this command has none."""
         return None
 
     def write(self, writer: Writer, kind: str, model: str, id: str, payload: bytes, now: float) -> Event:

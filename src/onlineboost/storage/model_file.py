@@ -28,7 +28,7 @@ _MAX_DEPTH = 100  # levels of lists and dicts in a description
 class Part(NamedTuple):
     arrays: Arrays
     facts: Facts
-    plan: Arrays | None = None  # the arrays before anything was learnt; without it, all rows are saved
+    plan: Arrays | None = None  # the arrays before anything was learned; without it, all rows are saved
 
 
 def packed(parts: dict[str, Part], notes: Any = None) -> bytes:
@@ -116,7 +116,7 @@ def fill(path: Path, part: str, state: Any, arrays: Arrays) -> None:
 
 
 def _may_be_sparse(plan: NDArray[Any]) -> bool:
-    """Whether rows of zeros may be left out: if there are many, and all were zeros before anything was learnt.
+    """Whether rows of zeros may be left out: if there are many, and all were zeros before anything was learned.
 
     Zeros take no memory until they are written to; any other array is as large in the file as in memory.
     """

@@ -140,7 +140,7 @@ class Binner(SklearnMethods, Parameters):
             raise MissingPackageError("Binner.transform", "SciPy", "scipy") from None
 
         if self._states is None:
-            raise not_fitted("this Binner has learnt nothing yet: call fit or partial_fit")
+            raise not_fitted("this Binner has learned nothing yet: call fit or partial_fit")
         batch = joined([part for rows in self._batches(X) for part in through(self._states, rows, learning=False)])
         return csr_matrix((batch.values, batch.indices, batch.indptr), (batch.y.size, self._width()))
 
@@ -165,7 +165,7 @@ class Binner(SklearnMethods, Parameters):
     def n_features_in_(self) -> int:
         """Number of columns."""
         if self._states is None:
-            raise not_fitted("this Binner has learnt nothing yet: call fit or partial_fit")
+            raise not_fitted("this Binner has learned nothing yet: call fit or partial_fit")
         return len(self._names)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -185,7 +185,7 @@ class Binner(SklearnMethods, Parameters):
             The names; columns without a feature are "unused".
         """
         if self._states is None:
-            raise not_fitted("this Binner has learnt nothing yet: call fit or partial_fit")
+            raise not_fitted("this Binner has learned nothing yet: call fit or partial_fit")
         known = output_names(self._states, dict(enumerate(self._names)))
         return np.array([known.get(j, f"unused {j}") for j in range(self._width())], object)
 

@@ -56,7 +56,7 @@ class Bins(NamedTuple):
     range: Floats32  # [slots, 2] the lowest and the highest of the middle ones when the edges were made
     counts: Ints  # [slots, 7] by the fields above
     bound: int  # most slots; if all are met, features may share them
-    clock: Ints  # [4] rows learnt; 1 + the last slot met; slots met; samples that began anew
+    clock: Ints  # [4] rows learned; 1 + the last slot met; slots met; samples that began anew
 
     def limits(self) -> Limits:
         return {

@@ -48,7 +48,7 @@ class Transform(Protocol):
         """The same state with room for more features."""
 
     def continued(self, old: Any) -> Self:
-        """This new state with the feature names of an old one, but nothing that it learnt."""
+        """This new state with the feature names of an old one, but nothing that it learned."""
 
     def sources(self, first: Ints32, second: Ints32, before: Batch) -> tuple[Ints32, Ints32]:
         """The one or two input features of each output feature of rows, given as its number; the second may be -1.

@@ -61,7 +61,7 @@ def _weight(x: float, zeros: float) -> float:
 
 @lean
 def spread(values: Floats32, m: int, zeros: float, n_bins: int, edges: Floats32) -> None:
-    """Edges halfway between different neighbours: all of them, or such that bins have about equal weights."""
+    """Edges halfway between different neighbors: all of them, or such that bins have about equal weights."""
     left, distinct = 0.0, 1
     for k in range(m):
         left += _weight(values[k], zeros)

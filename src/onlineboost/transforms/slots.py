@@ -2,7 +2,7 @@
 
 Sources give features by id, a number of 31 bits (``data/hashing.py``); committees and transforms have a row per slot.
 Once ``bound`` slots are taken, further features share them by a hash. While a model only answers, features that it has
-not learnt are left out.
+not learned are left out.
 """
 
 from __future__ import annotations
@@ -231,8 +231,8 @@ def _close_gaps(batch: Batch, indices: Ints32, indptr: Ints, values: Floats32) -
 def find_rows(block: Any) -> bool:
     """Write the slots of rows ``span``, in the order of ids; if rows only ask, those from ``room`` on are left out.
 
-    New features of rows that are to be learnt get slots, if these are less than ``free``. Returns whether there are
-    more of them, or a row that is to be learnt needs room: then nothing else counts, and ``apply`` is due.
+    New features of rows that are to be learned get slots, if these are less than ``free``. Returns whether there are
+    more of them, or a row that is to be learned needs room: then nothing else counts, and ``apply`` is due.
     """
     batch, span, slots, found, learning, missing, room, free = unpack(block)
     near, table, used, bound = slots
@@ -264,7 +264,7 @@ def find_rows(block: Any) -> bool:
             known = False
             new += _count_new(ids[k:end], values[k:end], missing)
             if learning and new and used[0] < bound and used[0] + new > most and start + 1 < stop:
-                return True  # ``apply`` leaves features of rows out that are not to be learnt
+                return True  # ``apply`` leaves features of rows out that are not to be learned
     if new and used[0] + new <= most:
         weight, indptr = batch.weight[start:stop], batch.indptr[start : stop + 1]
         _give_slots(slots, source, values, indptr, weight, True, missing, ids, 0, True)

@@ -1,13 +1,13 @@
-"""The transform that centres and bounds features, incrementally; sparse data stay sparse.
+"""The transform that centers and bounds features, incrementally; sparse data stay sparse.
 
-1. A feature that is non-zero in at least 3/4 of the rows learnt so far (until that falls below 1/2) becomes x - m, kept
+1. A feature that is non-zero in at least 3/4 of the rows learned so far (until that falls below 1/2) becomes x - m,
    within +-3 s: m and s are its mean and standard deviation over the rows before this one, its zeros included.
 2. Any other feature is left as it is, but kept within +-3 root mean squares of its non-zero values. An indicator
    never changes.
 3. After 32 non-zero values, a value beyond the smallest or largest so far counts as that one, before rules 1 and 2. So
-   linear learners do not extrapolate: a later date, far from the running mean, is the last date learnt.
+   linear learners do not extrapolate: a later date, far from the running mean, is the last date learned.
 
-Without ``centring``, for learners that keep sums over rows, which a moving centre would mix: every feature is left as
+Without ``centering``, for learners that keep sums over rows, which a moving center would mix: every feature is left as
 it is, but kept within +-3 standard deviations of the mean of its non-zero values, and by rule 3. With ``follows``, a
 feature that grows with the stream, such as its date, may lie beyond its range by half of it, so that a trend goes on:
 one of at least 2,000 values, whose last thousand have a deviation below a fifth of the range, and a mean within three
@@ -35,7 +35,7 @@ from onlineboost.storage.validity import COUNT, Limits, require
 from onlineboost.transforms.chain import Level
 
 KNOWN = 32  # non-zero values, after which their range bounds others
-JOIN, LEAVE = 0.75, 0.5  # share of non-zero rows from which, and down to which, a feature is centred
+JOIN, LEAVE = 0.75, 0.5  # share of non-zero rows from which, and down to which, a feature is centered
 BOUND, WINDOW = 3.0, 1000.0  # in standard deviations; in non-zero values
 _COUNT, _MEAN, _VARIANCE, _PLACE, _LOW, _HIGH = range(6)
 FIELDS = 6
@@ -47,10 +47,10 @@ _REACH = 0.5  # how far it may be beyond its range, as a share of that
 class StandardizeState(NamedTuple):
     """Statistics of the features. Those of all rows follow from the non-zero values and the number of rows."""
 
-    # [n, 6]: rows with a non-zero value; mean and variance of these values; 1 + place among the centred, or 0; range
+    # [n, 6]: rows with a non-zero value; mean and variance of these values; 1 + place among the centered, or 0; range
     features: Floats
-    centred: Ints32  # [n]: the features that are centred ...
-    counts: Ints  # ... how many they are, and how many rows were learnt
+    centred: Ints32  # [n]: the features that are centered ...
+    counts: Ints  # ... how many they are, and how many rows were learned
     centring: bool
     follows: bool
 
@@ -59,7 +59,7 @@ class StandardizeState(NamedTuple):
 
     def check(self) -> None:
         require(self.counts[0] <= self.centred.size, "counts", "at most the number of features")
-        require(_is_valid(self), "features", "counts, means, variances, and the places of the centred features")
+        require(_is_valid(self), "features", "counts, means, variances, and the places of the centered features")
 
     @property
     def apart(self) -> bool:
@@ -93,14 +93,14 @@ class StandardizeState(NamedTuple):
         return names
 
 
-def new_standardize(n_features: int, centring: bool = True, follows: bool = False) -> StandardizeState:
-    features, centred = filled(0, (n_features, FIELDS)), filled(0, n_features, np.int32)
-    return StandardizeState(features, centred, np.zeros(2, np.int64), centring, follows)
+def new_standardize(n_features: int, centering: bool = True, follows: bool = False) -> StandardizeState:
+    features, centered = filled(0, (n_features, FIELDS)), filled(0, n_features, np.int32)
+    return StandardizeState(features, centered, np.zeros(2, np.int64), centering, follows)
 
 
 @njit
 def _is_valid(state: StandardizeState) -> bool:
-    """Whether the centred features are those that have a place among them, each its own."""
+    """Whether the centered features are those that have a place among them, each its own."""
     n = state.counts[0]
     for place in range(n):
         if state.features[state.centred[place], _PLACE] != place + 1:
@@ -115,7 +115,7 @@ def _is_valid(state: StandardizeState) -> bool:
 
 @njit
 def standardize_rows(block: Any) -> None:
-    """Transform rows; ``present`` has the last row, by ``number``, in which each centred feature was."""
+    """Transform rows; ``present`` has the last row, by ``number``, in which each centered feature was."""
     state, level, learning, present, number = unpack(block)
     before, after, rows, ends, n = level
     k = 0
@@ -138,7 +138,7 @@ def _row(
     """Write the output features of a row from k on; returns where they end."""
     features, counts = state.features, state.counts
     n = float(counts[1])
-    centred = counts[0]
+    centered = counts[0]
     changed = False
     for j in range(before.indptr[r], before.indptr[r + 1]):
         f = u32(before.indices[j])
@@ -146,7 +146,7 @@ def _row(
         place = i64(features[f, _PLACE])
         if place > 0:
             present[place - 1] = number
-            z = _centred(features, f, x, n)
+            z = _centered(features, f, x, n)
         else:
             z = _bounded(features, f, x) if state.centring else _near_mean(features, f, x)
             if state.follows and before.values[j] > features[f, _HIGH] and _grows(features, f):
@@ -158,10 +158,10 @@ def _row(
         if learns:
             _learn(features, f, float(before.values[j]))
             changed |= state.centring & (place == 0) & (features[f, _COUNT] >= JOIN * (n + 1))
-    for p in range(centred):
+    for p in range(centered):
         if present[p] != number:
             f = u32(state.centred[p])
-            z = _centred(features, f, 0.0, n)
+            z = _centered(features, f, 0.0, n)
             after.indices[k] = f
             after.values[k] = z
             k += f32(z) != 0
@@ -169,7 +169,7 @@ def _row(
     if learns:
         counts[1] += 1
         if changed:
-            _choose_centred(state, before, r)
+            _choose_centered(state, before, r)
     return k
 
 
@@ -214,7 +214,7 @@ def _near_mean(features: Floats, f: int, x: float) -> float:
 
 
 @hot
-def _centred(features: Floats, f: int, x: float, n: float) -> float:
+def _centered(features: Floats, f: int, x: float, n: float) -> float:
     """x minus its mean over all n rows, within the bound."""
     count, mean = features[f, _COUNT], features[f, _MEAN]
     density = 1.0 if count >= n else count / n  # exactly 1 where never zero: a constant vanishes exactly
@@ -237,25 +237,25 @@ def _learn(features: Floats, f: int, x: float) -> None:
 
 
 @njit
-def _choose_centred(state: StandardizeState, batch: Batch, r: int) -> None:
-    """Choose the features centred from now on. Rare after the first rows: the two thresholds are far apart."""
-    features, centred, counts = state.features, state.centred, state.counts
+def _choose_centered(state: StandardizeState, batch: Batch, r: int) -> None:
+    """Choose the features centered from now on. Rare after the first rows: the two thresholds are far apart."""
+    features, centered, counts = state.features, state.centred, state.counts
     m = 0
     for place in range(counts[0]):
-        f = centred[place]
+        f = centered[place]
         features[f, _PLACE] = 0
         if features[f, _COUNT] >= LEAVE * counts[1]:
-            centred[m] = f
+            centered[m] = f
             m += 1
             features[f, _PLACE] = m
     for j in range(batch.indptr[r], batch.indptr[r + 1]):
         f = batch.indices[j]
         if features[f, _PLACE] == 0 and features[f, _COUNT] >= JOIN * counts[1]:
-            centred[m] = f
+            centered[m] = f
             m += 1
             features[f, _PLACE] = m
     counts[0] = m
 
 
-STANDARDIZE = Option("standardize", "Online standardization: features are centred and clipped.", bool, default=True)
+STANDARDIZE = Option("standardize", "Online standardization: features are centered and clipped.", bool, default=True)
 TRANSFORMS.add(Entry("standardize", new_standardize, "Standardize", (STANDARDIZE,)))

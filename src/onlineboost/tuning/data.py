@@ -23,7 +23,7 @@ from onlineboost.readers.frames import feature_frame, is_numeric
 from onlineboost.transforms.chain import Transforms, through
 from onlineboost.transforms.slots import new_slots
 
-ROWS = 1 << 14  # learnt in one compiled call, which releases Python's lock
+ROWS = 1 << 14  # learned in one compiled call, which releases Python's lock
 
 
 class Transformed(NamedTuple):

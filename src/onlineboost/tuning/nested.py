@@ -30,7 +30,7 @@ _first = dispatch.first
 class NestedBooster(NamedTuple):
     whole: Any  # the state of the booster of all learners
     sizes: Ints  # numbers of learners of the nested boosters
-    scores: Floats  # [rows learnt, sizes] their scores
+    scores: Floats  # [rows learned, sizes] their scores
     row: Ints  # [1] the next row of ``scores``
 
 

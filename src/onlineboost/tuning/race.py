@@ -109,7 +109,7 @@ class Race:
         ranking = self.ranking
         if not ranking or ranking[0].status != "done":
             reasons = sorted({row.reason for row in self.rows if row.reason})
-            raise NotFittedError(f"no configuration has learnt all examples: {'; '.join(reasons) or 'none was given'}")
+            raise NotFittedError(f"no configuration has learned all examples: {'; '.join(reasons) or 'none was given'}")
         return ranking[0]
 
     def table(self, most: int = 10) -> str:
@@ -308,7 +308,7 @@ class _Track:
         return self.rows
 
     def _ranked(self, numbers: Iterable[int], stop: int) -> list[int]:
-        """Models that have learnt ``stop`` examples, the best first; ties in the order given."""
+        """Models that have learned ``stop`` examples, the best first; ties in the order given."""
         rows = self.rows
         here = [number for number in numbers if rows[number].examples == stop and rows[number].error is not None]
         return sorted(here, key=lambda number: (rows[number].error, number))

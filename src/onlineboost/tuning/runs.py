@@ -94,8 +94,8 @@ class Run:
             self._count(batch, [run_batch(self._node, batch, True)])
             return
         largest, within = run_nested(self._node, batch)
-        learnt = batch.weight > 0
-        self._count(batch._replace(y=batch.y[learnt], weight=batch.weight[learnt]), [*within.T, largest[learnt]])
+        learned = batch.weight > 0
+        self._count(batch._replace(y=batch.y[learned], weight=batch.weight[learned]), [*within.T, largest[learned]])
 
     def _new_node(self, n_features: int) -> Committee:
         node = self.models[-1]._new_node(0)

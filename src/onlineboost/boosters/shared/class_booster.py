@@ -29,7 +29,7 @@ class ClassBooster:
     estimator: Any
 
     def _state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> Any:
-        """The state for this number of classes; ``before`` is that for fewer, with all that was learnt."""
+        """The state for this number of classes; ``before`` is that for fewer, with all that was learned."""
         raise NotImplementedError
 
     def _check_kernels(self) -> None:

@@ -1,6 +1,6 @@
 """The biased coin of boost-by-majority: its bias, and binomial probabilities to the last bit.
 
-Probabilities are built from ratios of neighbours, outward from the largest, in twice the working precision (Dekker
+Probabilities are built from ratios of neighbors, outward from the largest, in twice the working precision (Dekker
 1971), and rounded once: to the nearest number, except that very near a tie it may be the other of the two. No
 logarithm, no factorial, no overflow: the same bits on every machine, for any N.
 """

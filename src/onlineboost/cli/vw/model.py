@@ -102,7 +102,7 @@ def read_model(given: Given, source: Source) -> Translation:
         )
     chosen = [name for name in _ADAPTIVE if name in given]
     if 0 < len(chosen) < len(_ADAPTIVE):
-        model.missing["--" + chosen[0]] = "updates are always adaptive, normalised and importance-invariant."
+        model.missing["--" + chosen[0]] = "updates are always adaptive, normalized and importance-invariant."
     return model
 
 

@@ -99,14 +99,14 @@ NOTHING_TO_DO = {
 
 _ALIKE = {
     "adax bfgs coin conjugate_gradient freegrad ftrl pistol sgd": (
-        "--learner linear is vw's default learner: adaptive, normalised, importance-invariant."
+        "--learner linear is vw's default learner: adaptive, normalized, importance-invariant."
     ),
     "affix dictionary ngram skips spelling": "compute these features beforehand, and write them to the file.",
     "csoaa ect log_multi oaa_subsample recall_tree": ("leave it out: multiclass needs no option (docs/multiclass.md)."),
     "csv dsjson json": "onlineboost train reads this format by its own rules (docs/data.md).",
     "cubic ksvm lrq nn": "use the default of onlineboost train, which has trees, or --learner tree.",
     "ignore ignore_linear": "cut the namespaces out of the file, or read a table with --drop COLUMN.",
-    "l1 l2": "no regularisation; standardization (without --no-standardize) bounds features.",
+    "l1 l2": "no regularization; standardization (without --no-standardize) bounds features.",
     "node span_server total unique_id": (
         "onlineboost train --jobs N, or --engine ray --address ADDRESS (docs/scaling.md)."
     ),

@@ -31,8 +31,8 @@ function showTiles(model, rates) {
     [number(error), numbers ? "absolute error, last 1,000" : "error, last 1,000"],
     [number(model.no_change), "no change"],
     [number(numbers ? last.squared_error : last.log_loss), numbers ? "squared error" : "log loss"],
-    [number(model.learnt), "learned"],
-    [number(rates.learnt, 0), "learned a second"],
+    [number(model.learned), "learned"],
+    [number(rates.learned, 0), "learned a second"],
     [number(model.waiting), "waiting tickets"],
     [number(model.alarms), "drift alarms"],
   ];
@@ -40,11 +40,11 @@ function showTiles(model, rates) {
 }
 
 function showError() {
-  const points = (seen.insight?.history ?? []).map((one) => ({ ...one, x: one.learnt }));
+  const points = (seen.insight?.history ?? []).map((one) => ({ ...one, x: one.learned }));
   const svg = $("error"), now = seen.overview?.models.find((one) => one.model === current);
   if (!points.length || !now) { svg.replaceChildren(); $("error-note").textContent = "The curve begins after 20 examples."; return; }
   const error = now.last.error ?? now.last.absolute_error;
-  points.push({ x: now.learnt, error, no_change: now.no_change });
+  points.push({ x: now.learned, error, no_change: now.no_change });
   const most = ceiling(Math.max(...points.flatMap((one) => [one.error ?? 0, one.no_change ?? 0])));
   const at = plot(svg, [points[0].x, points.at(-1).x], [0, most], (value) => number(Math.round(value)), (value) => +value.toPrecision(3));
   for (const alarm of seen.insight.alarms.filter((one) => one >= points[0].x))
@@ -58,13 +58,13 @@ function showError() {
 function showTraffic() {
   const svg = $("traffic");
   const points = seen.rates.map((one) => ({ ...one, x: one.time - (seen.rates.at(-1)?.time ?? 0) }));
-  const most = ceiling(Math.max(...points.flatMap((one) => [one.learnt, one.predicted]), 1));
+  const most = ceiling(Math.max(...points.flatMap((one) => [one.learned, one.predicted]), 1));
   const first = Math.min(-20, Math.floor(points[0]?.x ?? 0));
   const at = plot(svg, [first, 0], [0, most], (value) => (value ? `${Math.round(value)} s` : "now"), (value) => number(+value.toPrecision(3), 1));
   line(svg, points, at, "predicted", "other");
-  line(svg, points, at, "learnt", "model");
+  line(svg, points, at, "learned", "model");
   const now = seen.rates.at(-1);
-  svg.setAttribute("aria-label", now ? `${number(now.learnt, 0)} learned and ${number(now.predicted, 0)} predicted a second` : "No figures yet");
+  svg.setAttribute("aria-label", now ? `${number(now.learned, 0)} learned and ${number(now.predicted, 0)} predicted a second` : "No figures yet");
 }
 
 function showLatency(latency) {
@@ -187,7 +187,7 @@ async function answer(what, more) {
 
 function counts(overview) {
   const done = overview?.models.find((one) => one.model === current)?.requests ?? {};
-  return { learnt: (done.learnt ?? 0) + (done.labelled ?? 0), predicted: (done.predicted ?? 0) };
+  return { learned: (done.learned ?? 0) + (done.labeled ?? 0), predicted: (done.predicted ?? 0) };
 }
 
 function onMetrics(overview) {
@@ -206,7 +206,7 @@ function onMetrics(overview) {
   let rates = {};
   if (seen.before && model) {
     const now = counts(overview), before = counts(seen.before), seconds = Math.max(overview.time - seen.before.time, 0.1);
-    rates = { time: overview.time, learnt: Math.max(now.learnt - before.learnt, 0) / seconds, predicted: Math.max(now.predicted - before.predicted, 0) / seconds };
+    rates = { time: overview.time, learned: Math.max(now.learned - before.learned, 0) / seconds, predicted: Math.max(now.predicted - before.predicted, 0) / seconds };
     seen.rates = [...seen.rates.filter((one) => one.time > overview.time - KEPT), rates];
   }
   if (document.hidden || !model) return;
