@@ -197,7 +197,7 @@ def test_a_flag_has_one_meaning():
 
 
 @pytest.mark.parametrize("entry", [*BOOSTERS, *LEARNERS], ids=lambda entry: entry.name)
-def test_every_option_is_a_parameter_with_help_that_begins_with_a_noun(entry):
+def test_every_option_is_a_parameter_with_a_sentence_of_help(entry):
     for option in entry.options:
         assert option.parameter == "cross" or option.parameter in defaults(entry.make)
         assert re.fullmatch(r"[A-Z].*\.", option.help)

@@ -144,7 +144,9 @@ def first(state: AdaBoostOLState, n: int) -> AdaBoostOLState:
 dispatch.register(dispatch.first, AdaBoostOLState, first)
 
 
-_EXPERT = Option("expert", "Final prediction: vote of all experts, a random expert, or the last.", choices=EXPERTS)
+_EXPERT = Option(
+    "expert", "Final prediction: weighted vote of all experts, a random expert, or the last.", choices=EXPERTS
+)
 _OPTIONS = (*COMMON, _EXPERT, VOTES, HEAD)
 
 

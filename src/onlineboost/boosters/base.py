@@ -48,12 +48,20 @@ LEARNERS_OPTION = Option(
     most=MAX_LEARNERS,
     tried=(5, 11, 21, 51),
 )
-GAMMA = Option("gamma", "Assumed advantage of the weak learners over random guessing.", float, tried=(0.05, 0.1, 0.2))
-DELIVERY = Option(
-    "delivery", "Example weights: importance weights, or sampling probabilities.", choices=("auto", "weight", "sample")
+GAMMA = Option(
+    "gamma", "Assumed edge: each weak learner is right with probability 1/2 + gamma.", float, tried=(0.05, 0.1, 0.2)
 )
-VOTES = Option("votes", "Votes of the weak learners: -1 and +1, or real numbers.", choices=("hard", "real"))
-HEAD = Option("head", "Final prediction: the algorithm's vote, or a logistic regression on the votes.", choices=HEADS)
+DELIVERY = Option(
+    "delivery",
+    "Use of example weights: as importance weights (weight), or as probabilities of learning (sample).",
+    choices=("auto", "weight", "sample"),
+)
+VOTES = Option(
+    "votes", "Votes of the weak learners: -1 or +1 (hard), or real numbers (real).", choices=("hard", "real")
+)
+HEAD = Option(
+    "head", "Final prediction: the algorithm's own vote, or a logistic regression on the votes (stack).", choices=HEADS
+)
 ADVICE_ON_GAMMA = "SafeBoost, a lower gamma, or real votes"  # for algorithms that assume an edge
 COMMON = (LEARNERS_OPTION, DELIVERY)
 """Options that every booster has."""

@@ -33,7 +33,9 @@ from onlineboost.registry import Option
 
 Normalizer = Literal["reachable", "mode", "lemma", "none"]
 NORMALIZERS: tuple[Normalizer, ...] = ("reachable", "mode", "lemma", "none")
-_NORMALIZER = Option("normalizer", "Normalization of the weights; none is that of Vowpal Wabbit.", choices=NORMALIZERS)
+_NORMALIZER = Option(
+    "normalizer", "Scale of the example weights; none: unscaled, as in Vowpal Wabbit.", choices=NORMALIZERS
+)
 
 
 class OnlineBBMState(NamedTuple):

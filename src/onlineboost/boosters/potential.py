@@ -40,7 +40,9 @@ _POTENTIALS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-_TERMINAL = Option("terminal", "Loss function of the final margin.", choices=(*_POTENTIALS, "exponential"))
+_TERMINAL = Option(
+    "terminal", "Loss of the final margin, from which weights are computed.", choices=(*_POTENTIALS, "exponential")
+)
 
 
 @dataclass(eq=False, repr=False)

@@ -64,7 +64,10 @@ def _version(asked: bool) -> None:
 
 def root(
     version: Annotated[
-        bool, o.plain("Versions of onlineboost, Python and Numba.", "--version", "-V", callback=_version, is_eager=True)
+        bool,
+        o.plain(
+            "Show the versions of onlineboost, Python and Numba.", "--version", "-V", callback=_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
     """Online boosting for data streams: classification and regression in one pass, with concept drift.
@@ -75,7 +78,9 @@ def root(
 
 
 def demo(
-    export: Annotated[Path | None, o.plain("CSV file to write the bundled data to.", metavar="FILE")] = None,
+    export: Annotated[
+        Path | None, o.plain("Write the bundled data to a CSV file, and do nothing else.", metavar="FILE")
+    ] = None,
 ) -> None:
     """Compare boosters and base learners on a bundled data set.
 

@@ -65,11 +65,15 @@ def _checked(context: typer.Context, parameter: Any, value: Any, place: str) -> 
 ConfigOption = Annotated[
     Path | None,
     o.training(
-        "TOML file of options; the command line wins.", "--config", metavar="FILE", callback=_apply, is_eager=True
+        "Read options from a TOML file; the command line takes precedence.",
+        "--config",
+        metavar="FILE",
+        callback=_apply,
+        is_eager=True,
     ),
 ]
 SaveConfigOption = Annotated[
-    Path | None, o.output("TOML file to write the options of this run to, for --config.", metavar="FILE")
+    Path | None, o.output("Write the options of this run to a TOML file, for --config.", metavar="FILE")
 ]
 
 

@@ -33,7 +33,7 @@ def convert(
 ) -> None:
     """Convert examples to another file format.
 
-    A model trained on the result is the same. A column of categories becomes features, such as color=red. Labels
+    Training on either file gives the same model. A column of categories becomes features, such as color=red. Labels
     become -1 and 1.
 
     Examples:

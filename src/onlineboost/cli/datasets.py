@@ -17,8 +17,8 @@ COLUMNS = ("VW alone", "Online BBM", "AdaBoost.OL", "AdaBoost.OL.S", "OSBoost.OC
 
 def datasets(
     name: Annotated[str | None, o.argument("Data set. (default: all)", "NAME")] = None,
-    data: Annotated[Path | None, o.plain("Folder of the data sets, and for downloads.", metavar="FOLDER")] = None,
-    download: Annotated[bool, o.plain("Download from the public source.", "--download")] = False,
+    data: Annotated[Path | None, o.plain("Folder to look in, and to download to.", metavar="FOLDER")] = None,
+    download: Annotated[bool, o.plain("Download the data set from its public source.", "--download")] = False,
     json_output: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:

@@ -47,7 +47,7 @@ def evaluate(
     quiet: o.Quiet = False,
     **given: Any,
 ) -> None:
-    """Test a model on labeled examples.
+    """Evaluate a model on labeled examples.
 
     The model does not change.
 

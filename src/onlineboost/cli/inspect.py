@@ -21,13 +21,13 @@ from onlineboost.storage.pictures import check_picture, draw_bars
 
 def inspect(
     model: o.Model,
-    top: Annotated[int, o.plain("Number of strongest features to show.", min=0)] = 20,
+    top: Annotated[int, o.plain("Show the N strongest features.", min=0)] = 20,
     plot: Annotated[
-        Path | None, o.plain("Plot of the strongest features (.png, .svg or .pdf).", metavar="FILE")
+        Path | None, o.plain("Plot the strongest features to a file (.png, .svg or .pdf).", metavar="FILE")
     ] = None,
     schema: Annotated[
         Path | None,
-        o.plain("Column roles to write as JSON, for train --schema; - prints them.", metavar="FILE"),
+        o.plain("Write column roles as JSON, for train --schema; - prints them.", metavar="FILE"),
     ] = None,
     json_output: o.Json = False,
 ) -> None:

@@ -33,6 +33,10 @@ USUAL = {
     "predict": ("output", "format", "keep", "row_numbers", "probabilities", "explain", "threshold", "on_error"),
     "evaluate": ("label", "format", "threshold", "cost", "on_error", "plot", "json_output"),
     "convert": ("label", "format", "drop", "categorical", "on_error"),
+    "serve": (
+        *("dir", "host", "port", "token_file", "wait", "missing", "retain", "follow", "follow_token_file"),
+        *("alert_url", "alert_error", "alert_silence", "demo"),
+    ),
     "reproduce": ("data", "sets", "output", "splits", "quick", "jobs"),
 }
 WIDTH = 120  # of a line, at most
@@ -87,7 +91,9 @@ class Command(TyperCommand):
             _section(formatter, OPTIONS, [_record(options[name]) for name in (*usual, "help", "help_all")])
         else:
             for panel in _PANELS:
-                _section(formatter, panel, [_record(one) for one in options.values() if _title(one) == panel])
+                mine = [one for one in options.values() if _title(one) == panel]
+                shown = [one for one in mine if one.name != "help_all" or self.name in USUAL]
+                _section(formatter, panel, [_record(one) for one in shown])
         formatter.write(f"\nDocumentation: {documentation()}\n")
 
 
@@ -124,9 +130,7 @@ def _show_all(context: typer.Context, asked: bool) -> None:
         raise typer.Exit
 
 
-_HELP_ALL = typer.Option(
-    "--help-all", help="Help for all options.", callback=_show_all, is_eager=True, expose_value=False
-)
+_HELP_ALL = typer.Option("--help-all", help="Show all options.", callback=_show_all, is_eager=True, expose_value=False)
 HELP_ALL = inspect.Parameter(
     "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, _HELP_ALL]
 )
@@ -183,7 +187,7 @@ def _record(parameter: Any) -> tuple[str, str]:
     """An option, and its help with the default."""
     help, default = parameter.help or "", getattr(parameter, "default", None)
     if parameter.name == "help":
-        return _left(parameter), "This help."
+        return _left(parameter), "Show this help."
     default = getattr(default, "value", default)
     shown = (
         getattr(parameter, "show_default", False)

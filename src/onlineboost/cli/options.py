@@ -45,43 +45,56 @@ Label = Annotated[
 Positive = Annotated[
     str | None,
     labels(
-        "Positive label; all others are negative. (default: the larger of two labels, or 1, true, yes)", metavar="LABEL"
+        "Treat this label as positive, all others as negative. (default: 1, true, yes, or the larger of two labels)",
+        metavar="LABEL",
     ),
 ]
 MaxClasses = Annotated[
     int | None,
-    labels("Maximum number of classes; one more is an error. (default: 100)", min=2, max=1000),
+    labels("Maximum number of classes; a further class is an error. (default: 100)", min=2, max=1000),
 ]
 Weight = Annotated[str | None, data("Column of example weights.", metavar="COLUMN")]
-Drop = Annotated[list[str] | None, data("Column to ignore (repeatable).", metavar="COLUMN")]
+Drop = Annotated[list[str] | None, data("Ignore this column (repeatable).", metavar="COLUMN")]
 Categorical = Annotated[
-    list[str] | None, data("Column of categories, such as zip codes (repeatable).", metavar="COLUMN")
+    list[str] | None, data("Read this column as categories, such as zip codes (repeatable).", metavar="COLUMN")
 ]
 Text = Annotated[
     list[str] | None,
-    data("Text column, whose words are features (repeatable). (default: detected)", metavar="COLUMN"),
+    data("Read this column as text: its words become features (repeatable). (default: detected)", metavar="COLUMN"),
 ]
 DayFirst = Annotated[
     list[str] | None,
-    data("Column of dates such as 25/12/2023 (repeatable). (default: detected)", metavar="COLUMN"),
+    data("Read dates of this column as day/month/year (repeatable). (default: detected)", metavar="COLUMN"),
 ]
 MonthFirst = Annotated[
     list[str] | None,
-    data("Column of dates such as 12/25/2023 (repeatable). (default: detected)", metavar="COLUMN"),
+    data("Read dates of this column as month/day/year (repeatable). (default: detected)", metavar="COLUMN"),
 ]
 SchemaOption = Annotated[
-    Path | None, data("Column roles, in a file written by inspect --schema.", "--schema", metavar="FILE")
+    Path | None, data("Read column roles from a JSON file that inspect --schema wrote.", "--schema", metavar="FILE")
 ]
 OnErrorOption = Annotated[
-    OnError, data("Unreadable rows: raise an error, or skip and count them.", metavar="raise|skip")
+    OnError, data("Unreadable rows: stop with an error (raise), or skip and count them (skip).", metavar="raise|skip")
 ]
-Columns = Annotated[OtherColumns, data("Unknown or missing columns: an error, or a warning.", metavar="strict|warn")]
-Engine = Annotated[EngineName, resources("Execution in threads of this process, or on Ray.", metavar="threads|ray")]
-Address = Annotated[str | None, resources("Address of a Ray cluster. (default: one on this machine)", metavar="URL")]
-Jobs = Annotated[int | None, resources("Number of threads or workers. (default: one per core)", "--jobs", "-j", min=1)]
-Json = Annotated[bool, output("Result as JSON.", "--json")]
-Quiet = Annotated[bool, output("No progress output.", "--quiet", "-q")]
-Plot = Annotated[Path | None, output("Plot of error curves and learner edges (.png, .svg or .html).", metavar="FILE")]
+Columns = Annotated[
+    OtherColumns,
+    data(
+        "Unknown or missing columns: stop with an error (strict), or continue with a warning (warn).",
+        metavar="strict|warn",
+    ),
+]
+Engine = Annotated[EngineName, resources("Run in threads of this process, or on a Ray cluster.", metavar="threads|ray")]
+Address = Annotated[
+    str | None, resources("Address of the Ray cluster. (default: start one on this machine)", metavar="URL")
+]
+Jobs = Annotated[
+    int | None, resources("Number of threads, or of Ray workers. (default: one per core)", "--jobs", "-j", min=1)
+]
+Json = Annotated[bool, output("Print the result as JSON.", "--json")]
+Quiet = Annotated[bool, output("Print no progress.", "--quiet", "-q")]
+Plot = Annotated[
+    Path | None, output("Plot error curves and learner edges to a file (.png, .svg or .html).", metavar="FILE")
+]
 
 
 def stream_options(given: dict[str, Any], on_error: OnError = OnError.RAISE) -> dict[str, Any]:

@@ -41,27 +41,32 @@ def predict(
     columns: o.Columns = o.OtherColumns.STRICT,
     on_error: Annotated[
         o.OnError,
-        o.data("Unreadable rows: raise an error, or skip, with an empty prediction.", metavar="raise|skip"),
+        o.data(
+            "Unreadable rows: stop with an error (raise), or leave their prediction empty (skip).", metavar="raise|skip"
+        ),
     ] = o.OnError.RAISE,
     threshold: ThresholdOption = None,
     cost: CostOption = None,
     engine: Annotated[
-        EngineName | None, o.resources("Parallel prediction on Ray. (default: this process)", metavar="ray")
+        EngineName | None,
+        o.resources("Predict in parallel on a Ray cluster. (default: in this process)", metavar="ray"),
     ] = None,
     address: o.Address = None,
     jobs: o.Jobs = None,
-    explain: Annotated[int, o.output("Number of strongest features to list in a column 'because'.", min=0)] = 0,
+    explain: Annotated[
+        int, o.output("Add a column 'because' with the N strongest features of each prediction.", min=0)
+    ] = 0,
     keep: Annotated[
-        list[str] | None, o.output("Input columns to copy to the output, comma-separated.", metavar="COLUMNS")
+        list[str] | None, o.output("Copy these input columns to the output, comma-separated.", metavar="COLUMNS")
     ] = None,
-    row_numbers: Annotated[bool, o.output("Row numbers, in a column 'row'.", "--row-numbers")] = False,
+    row_numbers: Annotated[bool, o.output("Add a column 'row' with row numbers.", "--row-numbers")] = False,
     probabilities: Annotated[
-        bool, o.output("Probability of each label, in columns probability.LABEL.", "--probabilities")
+        bool, o.output("Add a column probability.LABEL for each label.", "--probabilities")
     ] = False,
     escape_formulas: Annotated[
         bool,
         o.output(
-            "Apostrophe before labels that a spreadsheet would run as formulas (CSV only).",
+            "Put an apostrophe before labels that a spreadsheet would run as formulas (CSV only).",
             "--escape-formulas",
         ),
     ] = False,

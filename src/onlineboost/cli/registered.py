@@ -61,7 +61,10 @@ def with_registered(command: Callable[..., None], *, lists: bool = False) -> Cal
     parameters = list(inspect.signature(command, eval_str=True).parameters.values())
     at = next(k for k, p in enumerate(parameters) if p.name == "seed")
     algorithms = [AUTO, *BOOSTERS.names(), NONE]
-    help = "Boosting algorithm: auto is OnlineBoost, or safe with an option of a booster or learner; none, no boosting."
+    help = (
+        "Boosting algorithm. auto: OnlineBoost, or safe if another option of a booster or learner is given; "
+        "none: the weak learner alone."
+    )
     parameters[at:at] = [
         _name_parameter("algorithm", help, BOOSTING, algorithms, lists),
         *(_parameter(option, BOOSTING, BOOSTERS, lists) for option in booster_options().values()),
@@ -107,7 +110,7 @@ def _with_parameters(command: Callable[..., None], parameters: list[inspect.Para
 def _name_parameter(what: str, help: str, panel: str, names: list[str], several: bool) -> inspect.Parameter:
     kind, default = _choice(what, names), _DEFAULTS[what]
     if several:
-        kind, default, help = str, RACED[what], f"{help.partition(':')[0].rstrip('.')}s, comma-separated."
+        kind, default, help = str, RACED[what], f"{help.partition('.')[0]}s, comma-separated."
     flags = [f"--{what}", *(["-a"] if what == "algorithm" else [])]
     help = f"{help} Names: {', '.join(names)}."
     metavar = "NAMES" if several else "NAME"

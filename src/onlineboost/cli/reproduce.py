@@ -30,13 +30,16 @@ def reproduce(
     ] = None,
     sets: Annotated[
         str | None,
-        o.plain("Data sets, comma-separated; downloaded if possible. (default: all in --data)", metavar="NAMES"),
+        o.plain(
+            "Data sets, comma-separated; missing ones are downloaded if possible. (default: all in --data)",
+            metavar="NAMES",
+        ),
     ] = None,
     output: Annotated[Path, o.plain("Folder for results and report.", "--output", "-o", metavar="FOLDER")] = Path(
         "reproduction"
     ),
     splits: Annotated[int, o.plain("Number of random train/test splits; several give standard errors.", min=1)] = 1,
-    quick: Annotated[bool, o.plain("Fewer configurations.", "--quick")] = False,
+    quick: Annotated[bool, o.plain("Try fewer configurations.", "--quick")] = False,
     seed: Annotated[int, o.plain("Random seed.", min=0)] = 0,
     jobs: o.Jobs = None,
     engine: o.Engine = EngineName.THREADS,

@@ -21,59 +21,75 @@ _NEEDED = "msgspec", "uvicorn", "httptools"
 def serve(
     models: Annotated[
         list[Path] | None,
-        o.argument("Model files, each served under its name without the ending.", "MODEL..."),
+        o.argument("Model files; clicks.model is served under the name clicks.", "MODEL..."),
     ] = None,
     dir: Annotated[
-        Path | None, o.plain("Folder of models and journal; made if there is none.", "--dir", metavar="FOLDER")
+        Path | None, o.plain("Folder for models and journal; created if missing.", "--dir", metavar="FOLDER")
     ] = None,
     host: Annotated[
-        str, o.plain("Address to listen at; any but 127.0.0.1 needs --token-file.", metavar="ADDRESS")
+        str, o.plain("Address to listen on; --token-file is required unless it is 127.0.0.1.", metavar="ADDRESS")
     ] = "127.0.0.1",
-    port: Annotated[int, o.plain("Port; 0: any free one.", min=0, max=65535)] = 8080,
+    port: Annotated[int, o.plain("Port to listen on; 0 picks a free one.", min=0, max=65535)] = 8080,
     token_file: Annotated[
         Path | None,
-        o.plain("Tokens, in lines such as 'learn TOKEN'; levels: read, learn, admin.", metavar="FILE"),
+        o.plain(
+            "File of access tokens, one per line after its level: 'read TOKEN', 'learn TOKEN' or 'admin TOKEN'.",
+            metavar="FILE",
+        ),
     ] = None,
     allow_host: Annotated[
-        list[str] | None, o.plain("Name of this host in requests, as behind a proxy (repeatable).", metavar="NAME")
+        list[str] | None,
+        o.plain("Accept requests for this host name, such as a proxy sends (repeatable).", metavar="NAME"),
     ] = None,
     follow: Annotated[
-        str | None, o.plain("Address of a leader, whose journal is read; this service only predicts.", metavar="URL")
+        str | None,
+        o.plain("Replicate the service at this address: copy what it learns, and only predict.", metavar="URL"),
     ] = None,
     follow_token_file: Annotated[
-        Path | None, o.plain("File with the admin token of the leader.", metavar="FILE")
+        Path | None, o.plain("File with the admin token of the service to follow.", metavar="FILE")
     ] = None,
-    demo: Annotated[bool, o.plain("Stream of letters with late labels into this service.", "--demo")] = False,
+    demo: Annotated[
+        bool, o.plain("Run a demonstration: letters to classify, whose labels come up to 10 s late.", "--demo")
+    ] = False,
     alert_url: Annotated[
-        str | None, o.plain("Address to which alerts of drift, error and silence are posted.", metavar="URL")
+        str | None,
+        o.plain("Post alerts to this address: on drift, and by --alert-error and --alert-silence.", metavar="URL"),
     ] = None,
     alert_error: Annotated[
-        float | None, o.plain("Error of the last 1,000 examples above which there is an alert.", min=0.0)
+        float | None, o.plain("Alert when the error of the last 1,000 examples is above X.", metavar="X", min=0.0)
     ] = None,
     alert_silence: Annotated[
-        str | None, o.plain("Time without a learned example after which there is an alert.", metavar="TIME")
+        str | None, o.plain("Alert when no example was learned for this time, such as 15m.", metavar="TIME")
     ] = None,
-    log_format: Annotated[str, o.plain("Form of the log: text, or json (a line each).", metavar="FORM")] = "text",
-    wait: Annotated[str, o.labels("Time that a ticket waits for its label: 90s, 15m, 12h, 7d.", metavar="TIME")] = "7d",
+    log_format: Annotated[str, o.plain("Log format; json: one object per line.", metavar="text|json")] = "text",
+    wait: Annotated[
+        str, o.labels("Time to wait for the label of a prediction, such as 90s, 15m, 12h or 7d.", metavar="TIME")
+    ] = "7d",
     missing: Annotated[
-        str, o.labels("Label of expired tickets, as JSON, such as 0 or '\"no\"'; drop: none.", metavar="LABEL")
+        str, o.labels("Label to learn when none came in time, such as 0 or no; drop: learn nothing.", metavar="LABEL")
     ] = "drop",
-    retain: Annotated[str, o.data("Time for which learned examples and answered ids are kept.", metavar="TIME")] = "1d",
-    max_journal_mb: Annotated[int, o.data("Maximum size of the journal; it shortens --retain.", min=1)] = 4096,
-    snapshot_every: Annotated[int, o.data("Number of events between snapshots.", min=1)] = 100_000,
-    snapshot_after: Annotated[str, o.data("Time after which a changed model is in a snapshot.", metavar="TIME")] = "5m",
-    max_body_mb: Annotated[int, o.resources("Maximum megabytes of a request.", min=1)] = 64,
-    max_rows: Annotated[int, o.resources("Maximum number of examples in a request.", min=1)] = 100_000,
-    max_features: Annotated[int, o.resources("Maximum number of features in an example.", min=1)] = 10_000,
-    max_name_length: Annotated[int, o.resources("Maximum characters of a feature's name or an id.", min=1)] = 1024,
-    max_models: Annotated[int, o.resources("Maximum number of models.", min=1)] = 32,
-    max_checkpoints: Annotated[int, o.resources("Maximum number of checkpoints of a model.", min=1)] = 16,
-    max_model_mb: Annotated[int, o.resources("Maximum megabytes of an uploaded model file.", min=1)] = 1024,
+    retain: Annotated[str, o.data("Time to keep learned examples, and ids that were labeled.", metavar="TIME")] = "1d",
+    max_journal_mb: Annotated[
+        int, o.data("Maximum size of the journal, in MB; it takes precedence over --retain.", min=1)
+    ] = 4096,
+    snapshot_every: Annotated[int, o.data("Save a snapshot of changed models every N events.", min=1)] = 100_000,
+    snapshot_after: Annotated[
+        str, o.data("Save a snapshot of changed models at least this often.", metavar="TIME")
+    ] = "5m",
+    max_body_mb: Annotated[int, o.resources("Maximum size of a request, in MB.", min=1)] = 64,
+    max_rows: Annotated[int, o.resources("Maximum number of examples per request.", min=1)] = 100_000,
+    max_features: Annotated[int, o.resources("Maximum number of features per example.", min=1)] = 10_000,
+    max_name_length: Annotated[
+        int, o.resources("Maximum length of a feature name, id or label, in characters.", min=1)
+    ] = 1024,
+    max_models: Annotated[int, o.resources("Maximum number of models in the service.", min=1)] = 32,
+    max_checkpoints: Annotated[int, o.resources("Maximum number of checkpoints per model.", min=1)] = 16,
+    max_model_mb: Annotated[int, o.resources("Maximum size of an uploaded model file, in MB.", min=1)] = 1024,
     max_queue: Annotated[
-        int, o.resources("Maximum number of requests that wait to be written; more get 429.", min=1)
+        int, o.resources("Maximum number of requests in the write queue; further ones get status 429.", min=1)
     ] = 10_000,
 ) -> None:
-    """Serve models over HTTP: they predict, learn, and wait for labels that come later.
+    """Serve models over HTTP: predict, learn, and handle delayed labels.
 
     Examples:
 

@@ -13,11 +13,11 @@ from onlineboost.evaluate.metrics.confusion import Confusion, cost, f1, precisio
 from onlineboost.evaluate.threshold import Cutoff, Rule
 from onlineboost.evaluate.training import RARE, Training
 
-_HELP = "Decision threshold of the positive label: a probability, f1, cost or recall=0.9."
+_HELP = "Threshold for the positive label: a probability, f1 (best F1), cost (lowest --cost), or recall=0.9."
 TrainingThreshold = Annotated[str | None, o.labels(f"{_HELP} (default: 0.5)", metavar="RULE")]
 ThresholdOption = Annotated[str | None, o.labels(f"{_HELP} (default: that of the model, or 0.5)", metavar="RULE")]
 CostOption = Annotated[
-    str | None, o.labels("Costs of false negatives and false positives, such as fn=10,fp=1.", metavar="COSTS")
+    str | None, o.labels("Cost of a false negative and of a false positive, such as fn=10,fp=1.", metavar="COSTS")
 ]
 
 

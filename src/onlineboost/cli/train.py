@@ -53,57 +53,69 @@ def train(
     positive: o.Positive = None,
     schema_file: o.SchemaOption = None,
     task: Annotated[
-        TaskName, o.labels("Binary labels, two or more classes, or numbers (regression).", metavar=TASKS)
+        TaskName, o.labels("Task: binary classification, classes (two or more), or number (regression).", metavar=TASKS)
     ] = TaskName.AUTO,
     target: Annotated[
         TargetName,
-        o.labels("Regression on the target, its logarithm (for prices), or both.", metavar="auto|log|identity"),
+        o.labels(
+            "Regression target: its logarithm (log, for prices), unchanged (identity), or both (auto).",
+            metavar="auto|log|identity",
+        ),
     ] = TargetName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     effort: Annotated[
-        EffortName, o.model("Accuracy or speed of OnlineBoost: high is accurate and slow.", metavar="low|normal|high")
+        EffortName, o.model("Effort of OnlineBoost: low is fastest, high is most accurate.", metavar="low|normal|high")
     ] = EffortName.NORMAL,
     memory: Annotated[
         bool,
-        o.model("Replay of recent rows by OnlineBoost; the model file contains them, binned.", "--memory/--no-memory"),
+        o.model(
+            "Keep recent rows, binned, in the model and its file, to train on them again (OnlineBoost only).",
+            "--memory/--no-memory",
+        ),
     ] = True,
     adaptive: Annotated[
         bool,
-        o.model("Reset on concept drift, for other algorithms than OnlineBoost, which adapts itself.", "--adaptive"),
+        o.model("Reset the model on concept drift; OnlineBoost does so without this option.", "--adaptive"),
     ] = False,
     lag: Annotated[
         int,
-        o.labels("Number of previous labels used as features, for ordered streams.", min=0, max=MAX_LAG),
+        o.labels("Use the last N labels as features, for streams in time order.", min=0, max=MAX_LAG),
     ] = 0,
     class_weight: Annotated[
         list[str] | None,
-        o.labels("Class weights: balanced, or such as yes=10 (repeatable).", metavar="WEIGHTS"),
+        o.labels("Weight classes: balanced, or LABEL=WEIGHT, such as yes=10 (repeatable).", metavar="WEIGHTS"),
     ] = None,
     max_classes: o.MaxClasses = None,
     threshold: TrainingThreshold = None,
     cost: CostOption = None,
     seed: Annotated[int, o.model("Random seed.", min=0)] = 0,
-    passes: Annotated[int, o.training("Number of passes over the files.", min=1)] = 1,
+    passes: Annotated[int, o.training("Read the files N times.", min=1)] = 1,
     holdout: Annotated[
-        list[str] | None, o.training("Test file, evaluated after training (repeatable).", metavar="FILE")
+        list[str] | None, o.training("Evaluate the trained model on this file (repeatable).", metavar="FILE")
     ] = None,
-    resume: Annotated[Path | None, o.training("Model file to continue training.", metavar="MODEL")] = None,
-    again: Annotated[bool, o.training("Train again on files already learned (with --resume).", "--again")] = False,
+    resume: Annotated[
+        Path | None,
+        o.training("Continue training this model file, and save to it unless -o is given.", metavar="MODEL"),
+    ] = None,
+    again: Annotated[
+        bool, o.training("With --resume: learn all rows again, also those of files already learned.", "--again")
+    ] = False,
     jobs: o.Jobs = None,
     engine: o.Engine = o.EngineName.THREADS,
     address: o.Address = None,
     delay: Annotated[
-        float | None, o.labels("Label delay to simulate, in examples or by --delay-column.", metavar="X", min=0)
+        float | None,
+        o.labels("Simulate delayed labels: X examples later, or X units of --delay-column.", metavar="X", min=0),
     ] = None,
-    delay_column: Annotated[str | None, o.labels("Timestamp column; --delay uses its unit.", metavar="COLUMN")] = None,
-    checkpoint_every: Annotated[
-        int | None, o.training("Number of examples between checkpoints of the model.", min=1)
-    ] = None,
-    baseline: Annotated[bool, o.training("Comparison with the base learner alone.", "--baseline/--no-baseline")] = True,
+    delay_column: Annotated[str | None, o.labels("Timestamp column for --delay.", metavar="COLUMN")] = None,
+    checkpoint_every: Annotated[int | None, o.training("Save the model every N examples.", min=1)] = None,
+    baseline: Annotated[
+        bool, o.training("Compare with the base learner alone, trained on the same rows.", "--baseline/--no-baseline")
+    ] = True,
     predictions: Annotated[
         Path | None,
         o.output(
-            "Progressive predictions, made before learning (.csv, .jsonl or .parquet).",
+            "Write each prediction made before learning to a file (.csv, .jsonl or .parquet).",
             "--predictions",
             "-p",
             metavar="FILE",

@@ -52,20 +52,21 @@ def tune(
     month_first: o.MonthFirst = None,
     positive: o.Positive = None,
     task: Annotated[
-        TaskName, o.labels("Binary labels, two or more classes, or numbers (regression).", metavar=TASKS)
+        TaskName, o.labels("Task: binary classification, classes (two or more), or number (regression).", metavar=TASKS)
     ] = TaskName.AUTO,
     on_error: o.OnErrorOption = o.OnError.RAISE,
     max_classes: o.MaxClasses = None,
     seed: Annotated[int, o.model("Random seed.", min=0)] = 0,
     halving: Annotated[
         bool,
-        o.training("Successive halving: the best third continues after 1/9 and 1/3 of the examples.", "--halving"),
+        o.training("Keep only the best third of the configurations after 1/9 and 1/3 of the examples.", "--halving"),
     ] = False,
     jobs: o.Jobs = None,
     engine: o.Engine = o.EngineName.THREADS,
     address: o.Address = None,
     journal: Annotated[
-        Path | None, o.training("File of results, to resume an interrupted run.", metavar="FILE")
+        Path | None,
+        o.training("Save results to this file; the same command resumes an interrupted run.", metavar="FILE"),
     ] = None,
     json_output: o.Json = False,
     quiet: o.Quiet = False,

@@ -76,7 +76,9 @@ class Compiling:
 
 
 def warm(
-    all: Annotated[bool, o.plain("All algorithms with all weak learners (some minutes).", "--all")] = False,
+    all: Annotated[
+        bool, o.plain("Compile all algorithms with all weak learners; takes some minutes.", "--all")
+    ] = False,
     quiet: o.Quiet = False,
 ) -> None:
     """Compile code ahead, for container images and installers.

@@ -146,9 +146,9 @@ def forget(state: FTRLState, i: int) -> None:
 
 _OPTIONS = (
     LEARNING_RATE,
-    Option("noise", "Threshold of pair weights, in standard deviations of noise; weights below it are 0.", float),
-    Option("settling", "Decay of the step size of frequent features, beyond that of AdaGrad.", float),
-    Option("max_row", "Maximum number of features in rows with feature pairs.", int, least=1, most=_MAX_ROW),
+    Option("noise", "Ignore feature pairs whose gradients sum to less than X standard deviations of noise.", float),
+    Option("settling", "Reduce the step size of frequent features faster than AdaGrad; 0: as AdaGrad.", float),
+    Option("max_row", "Use feature pairs only in rows with at most N features.", int, least=1, most=_MAX_ROW),
     Option("max_mb", "Maximum memory for weights, in MB.", int, least=1),
 )
 

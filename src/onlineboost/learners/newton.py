@@ -213,7 +213,7 @@ def forget(state: NewtonState, i: int) -> None:
 
 
 SLOTS = Option(
-    "max_slots", "Maximum number of features; further ones share entries by a hash.", int, least=1, most=_MAX_SLOTS
+    "max_slots", "Maximum number of features; further ones share entries by hashing.", int, least=1, most=_MAX_SLOTS
 )
 
 

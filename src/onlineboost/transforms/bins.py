@@ -345,4 +345,4 @@ def check_power(name: str, n_bins: object) -> None:
         raise ParameterError(name, n_bins, "a power of two from 4 to 256, or 0")
 
 
-BINS = Option("bins", "Number of bins per feature: a power of two; 0: chosen by the learner, for linear none.", int)
+BINS = Option("bins", "Number of bins per feature, a power of two; 0: default of the learner (linear: no bins).", int)

@@ -263,7 +263,9 @@ def _pair_of_columns(text: str) -> tuple[str, str]:
 
 
 CROSSES = (
-    Option("crosses", "Products of all feature pairs as additional features.", bool, flag="--crosses"),
-    Option("cross", "Products of the features of two columns.", repeated=True, parse=_pair_of_columns, metavar="A,B"),
+    Option("crosses", "Add products of all feature pairs as features.", bool, flag="--crosses"),
+    Option(
+        "cross", "Add products of the features of two columns.", repeated=True, parse=_pair_of_columns, metavar="A,B"
+    ),
 )
 TRANSFORMS.add(Entry("crosses", new_crosses, "Products of features", CROSSES))

@@ -21,7 +21,7 @@ from onlineboost.storage.validity import Limits, require
 MAX_BITS = 30
 BITS = Option(
     "bits",
-    "Size of the feature table, 2**N; further features share entries by a hash.",
+    "Size of the feature table, 2**N; further features share entries by hashing.",
     int,
     short="-b",
     least=1,

@@ -257,5 +257,5 @@ def _choose_centered(state: StandardizeState, batch: Batch, r: int) -> None:
     counts[0] = m
 
 
-STANDARDIZE = Option("standardize", "Online standardization: features are centered and clipped.", bool, default=True)
+STANDARDIZE = Option("standardize", "Center and clip features online.", bool, default=True)
 TRANSFORMS.add(Entry("standardize", new_standardize, "Standardize", (STANDARDIZE,)))

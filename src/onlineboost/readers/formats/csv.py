@@ -243,15 +243,15 @@ def open_table(output: Output, schema: Any, separator: str = ",") -> Any:
 
 
 OPTIONS = (
-    Option("header", "Column names in the first line.", bool, default="detected"),
+    Option("header", "Read column names from the first line.", bool, default="detected"),
     Option(
         "separator",
-        "Cell separator: a character, or tab.",
+        "Character between cells, or tab.",
         parse=lambda typed: {"\\t": "\t", "tab": "\t"}.get(typed, typed),
         default="detected",
         metavar="CHAR",
     ),
-    Option("decimal", "Decimal mark: a point or a comma.", default="detected", metavar="CHAR"),
+    Option("decimal", "Decimal mark, a point or a comma.", default="detected", metavar="CHAR"),
     MAX_LINE,
     ENCODING,
 )
