@@ -106,7 +106,7 @@ def test_rivers_learners_of_two_labels_learn_true_and_false(labels):
     y = np.array(labels)[np.digitize(X[:, 0], [0.0, 0.7][: len(labels) - 1])]
     model = OnlineBBM(LogisticRegression(), 2, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.8
-    with pytest.raises(ParameterError, match="a learner of many classes"):
+    with pytest.raises(ParameterError, match="a multiclass learner"):
         OnlineMBBM(LogisticRegression(), 2).fit(X, y)
     with pytest.raises(ParameterError, match="estimator=LogisticRegression"):
         model.explain(X)

@@ -711,7 +711,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
             if self._fitted is None:
                 self._fitted = self._new_fitted(self._new_target())
             if len(self._fitted.pending):
-                raise ConflictError("Tickets wait for their labels: tell them first, or let them expire.")
+                raise ConflictError("Tickets are pending: label them first, or let them expire.")
             before, self._fitted.pending = self._fitted.pending, pending
             try:
                 late.check_asking(self._fitted, None)
@@ -738,7 +738,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         """The columns of the first data frame; an ``AttributeError`` for other sources."""
         names = self._check_fitted().columns.headings
         if names is None:
-            raise AttributeError("feature_names_in_: the model has learned no data frame, whose columns have names")
+            raise AttributeError("feature_names_in_: only models that learned a data frame have column names")
         return np.array(names, object)
 
     @property

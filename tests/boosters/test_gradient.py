@@ -263,5 +263,5 @@ def test_wrong_parameters(wrong):
 
 
 def test_a_learner_of_classes_learns_no_numbers():
-    with pytest.raises(ParameterError, match="a learner of numbers"):
+    with pytest.raises(ParameterError, match="a regression learner"):
         OnlineGradientBoost(ClassTree(3), 3).fit(np.eye(3), [0.5, 1.5, 2.5])

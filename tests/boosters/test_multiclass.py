@@ -202,7 +202,7 @@ def test_learners_of_two_labels_are_refused():
     for wrong in (Linear(), Copies(Linear()), OnlineBBM()):
         with pytest.raises(ParameterError, match="votes for classes: ClassTree"):
             OnlineMBBM(wrong).fit(X, y)
-    with pytest.raises(ParameterError, match="two labels, such as Tree; ClassTree is for OnlineMBBM"):
+    with pytest.raises(ParameterError, match="a binary learner, such as Tree; ClassTree is for OnlineMBBM"):
         OnlineBBM(ClassTree()).fit(X, y)
     with pytest.raises(ParameterError, match="n_estimators=150"):
         OnlineMBBM(n_estimators=150).fit(X, y)

@@ -29,7 +29,7 @@ def test_the_demo(capsys):
     row = next(line for line in out.splitlines() if line.startswith("Online BBM over trees  "))
     assert row.split()[5:7] == [f"{change.mean():+.4f}", f"{margin:.4f}"]
     assert "onlineboost train your.csv --label column -o your.model" in out
-    assert "OnlineBoost, with nothing to choose, gained" in out
+    assert "OnlineBoost, without tuning, gained" in out
 
 
 def mistakes(**shares: float) -> dict[str, np.ndarray]:
@@ -43,12 +43,10 @@ def test_the_sentences_follow_from_the_mistakes():
     first, second, third = demo.sentences(mistakes())
     assert first == "Online BBM over linear learners made no difference to Linear alone (95 %: +0.0 to +0.0 points)."
     assert second.startswith("Online BBM over trees made no difference to Tree alone")
-    assert third.startswith(
-        "OnlineBoost, with nothing to choose, made no difference to Online BBM over linear learners"
-    )
+    assert third.startswith("OnlineBoost, without tuning, made no difference to Online BBM over linear learners")
     first, second, third = demo.sentences(mistakes(Tree=0.2, Online_BBM_over_trees=0.1, OnlineBoost=0.4))
     assert re.match(r"Online BBM over trees gained 1\d\.\d points over Tree alone \(95 %: ", second)
-    assert re.match(r"OnlineBoost, with nothing to choose, lost \d+\.\d points against Online BBM over trees ", third)
+    assert re.match(r"OnlineBoost, without tuning, lost \d+\.\d points against Online BBM over trees ", third)
 
 
 def test_the_default_is_compared_with_the_better_learner():

@@ -99,7 +99,10 @@ def test_research_commands_are_last(capsys):
 def test_help_says_what_auto_is(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     out = " ".join(run(capsys, "train", "--help-all")[0].split())
-    assert "auto: OnlineBoost, or safe if another option of a booster or learner is given" in out and "(default: auto)" in out
+    assert (
+        "auto: OnlineBoost, or safe if another option of a booster or learner is given" in out
+        and "(default: auto)" in out
+    )
     assert "(default: auto,safe,bbm)" in " ".join(run(capsys, "tune", "--help")[0].split())
     assert "Random seed. (default: 0)" in out
 

@@ -139,7 +139,7 @@ def test_columns_that_a_file_lacks_are_named(tmp_path, capsys):
     _, whole = run(capsys, "predict", tmp_path / "m", tmp_path / "a.csv")
     _, lacking = run(capsys, "predict", tmp_path / "m", tmp_path / "b.csv", code=1)
     assert "no value of" not in whole
-    assert "no column 'age', which the model has learned" in lacking and "--columns takes 'warn'" in lacking
+    assert "no column 'age', which the model has learned" in lacking and "set --columns to 'warn'" in lacking
     out, warned = run(capsys, "predict", tmp_path / "m", tmp_path / "b.csv", "--columns", "warn")
     assert "no column 'age'" in warned and out.count("\n") == 3
     (tmp_path / "c.csv").write_text("size,ages,label\n1,2,0\n")

@@ -341,10 +341,10 @@ def test_what_belongs_to_one_booster_says_so(rows):
     X, y = rows
     for model in (MODELS["restarting"](), MODELS["experts"]()):
         assert isinstance(model.fit(X, y).verdict(), str)
-    with pytest.raises(ParameterError, match="each of more has a booster of its own"):
+    with pytest.raises(ParameterError, match="each class has its own booster"):
         _ = model.alphas_
     assert "3 learners" in str(model.report())
-    with pytest.raises(ParameterError, match="each of more has a model of its own"):
+    with pytest.raises(ParameterError, match="each class has its own model"):
         _ = MODELS["restarting"]().fit(X, y).estimator_
 
 

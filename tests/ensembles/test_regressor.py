@@ -484,7 +484,7 @@ def test_the_report_has_weights_and_errors_of_the_parts(tmp_path):
     trees = OnlineGradientBoost(alone, 40, chains=2, shrinkage=0.5)
     errors = [np.mean((found - y)[-500:] ** 2) for found in (trees.progressive_fit(X, y), answers)]
     assert excess[4] == pytest.approx(np.sqrt(errors[0] - errors[1]), rel=0.3) and excess[1] < excess[4] / 5
-    said = float(re.search(r"Mean absolute error of the last 500 examples or so: (\S+)\.", str(report))[1])
+    said = float(re.search(r"Mean absolute error of about the last 500 examples: (\S+)\.", str(report))[1])
     mean = 0.0
     for k, error in enumerate(np.abs(answers - y)[16:]):  # the first rows are held back
         mean += max(1 / (k + 17), 0.002) * (error - mean)

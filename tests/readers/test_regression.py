@@ -49,7 +49,7 @@ def test_many_different_numbers_are_read(tmp_path):
     (tmp_path / "x.csv").write_text("a,label\n" + "".join(f"{k % 7},{v}\n" for k, v in enumerate(y.tolist())))
     found = np.concatenate([page.batch.y for page in open_stream(tmp_path / "x.csv", task="number")])
     assert np.array_equal(found, y)
-    with pytest.raises(ReadError, match="y has fractions .* expected classes; numbers are for a regressor"):
+    with pytest.raises(ReadError, match="y has fractions .* expected classes; for regression use a regressor"):
         list(open_stream(tmp_path / "x.csv"))
 
 
@@ -63,7 +63,7 @@ def test_what_is_no_number_is_refused_with_its_place(label, tmp_path):
 
 def test_a_number_has_no_positive_label(tmp_path):
     (tmp_path / "x.csv").write_text("a,label\n1,2\n1,0\n")
-    with pytest.raises(ConflictError, match="a number to predict has no positive label"):
+    with pytest.raises(ConflictError, match="regression has no positive label"):
         list(open_stream(tmp_path / "x.csv", task="number", positive="2"))
     with pytest.raises(ParameterError, match="task='numbers'"):
         open_stream(tmp_path / "x.csv", task="numbers")

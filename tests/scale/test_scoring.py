@@ -238,7 +238,7 @@ def test_an_error_in_a_worker_is_the_same_error_here(workers):
 
 def test_another_version_in_a_worker_is_told(workers, monkeypatch):
     monkeypatch.setattr("onlineboost.__version__", "0.0.7")
-    with pytest.raises(WorkerError, match=r"a worker has onlineboost .*, and here is 0\.0\.7: expected the same"):
+    with pytest.raises(WorkerError, match=r"a worker has onlineboost .*, this machine 0\.0\.7: expected the same"):
         list(in_order(workers, slow_at_first, pages(1)))
 
 

@@ -145,7 +145,7 @@ def test_actors_that_always_die_are_given_up(rows, local, monkeypatch):
     started = local.started
     monkeypatch.setattr(local, "started", lambda *given: (actor := started(*given), setattr(actor, "alive", False))[0])
     model = MODELS["trees"]()
-    with pytest.raises(WorkerError, match="workers of Ray died 6 times at batch 1: The actor "):
+    with pytest.raises(WorkerError, match="Ray workers died 6 times at batch 1: The actor "):
         model.fit(*rows, engine="ray", workers=2)
     assert len(local.actors) == 2 * 6
     with pytest.raises(NotFittedError):  # its head has learned what its learners have not
@@ -165,10 +165,10 @@ def test_an_error_of_the_work_itself_comes_here_at_once(rows, local, monkeypatch
 @pytest.mark.parametrize(
     ("silent", "expected"),
     [
-        (0, r"worker 1 of 2 of Ray has not answered for 600 s: expected batch 4\. "
+        (0, r"Ray worker 1 of 2 has not answered for 600 s: expected batch 4\. "
             r"Worker 1 \(process \d+ on .+\) has done 3 of 4 batches and is at work on batch 4; "
-            r"Worker 2 \(.+\) has done 3 of 4 batches and waits for worker 1\. Train again from the last save"),
-        (1, r"worker 2 of 2 of Ray has not answered for 600 s: expected batch 4\. "
+            r"Worker 2 \(.+\) has done 3 of 4 batches and waits for worker 1\. Train again from the last saved model"),
+        (1, r"Ray worker 2 of 2 has not answered for 600 s: expected batch 4\. "
             r"Worker 1 \(.+\) has done 4 of 4 batches; "
             r"Worker 2 \(.+\) has done 3 of 4 batches and is at work on batch 4"),
     ],

@@ -61,7 +61,7 @@ def test_streams_that_bins_made_once_cannot_follow(booster, name):
 @pytest.mark.parametrize("learner", [Tree(3), Stump(), NaiveBayes(), Linear(bins=16)], ids=lambda m: type(m).__name__)
 def test_values_that_leave_their_range_are_told_once(learner):
     X, y = BROKEN["shifted"]
-    with pytest.warns(RangeWarning, match=r"the values of '\d' have left the range they had: new bins") as told:
+    with pytest.warns(RangeWarning, match=r"the values of '\d' have left their range so far: bins are added") as told:
         learner.fit(X, y)
     assert len({str(one.message).split("'")[1] for one in told}) == len(told) <= 6
     with warnings.catch_warnings(action="error"):

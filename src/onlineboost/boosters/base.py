@@ -308,9 +308,9 @@ class Booster(OnlineClassifier):
         if self.estimator is None:
             return Linear()
         if isinstance(self.estimator, OnlineRegressor):
-            raise ParameterError("estimator", self.estimator, "a classifier; for numbers there is OnlineGradientBoost")
+            raise ParameterError("estimator", self.estimator, "a classifier; for regression use OnlineGradientBoost")
         if isinstance(self.estimator, ClassLearner):
-            expected = f"a learner of two labels, such as Tree; {type(self.estimator).__name__} is for OnlineMBBM"
+            expected = f"a binary learner, such as Tree; {type(self.estimator).__name__} is for OnlineMBBM"
             raise ParameterError("estimator", self.estimator, expected)
         return self.estimator if isinstance(self.estimator, Learner | Copies) else Copies(self.estimator)
 
@@ -318,7 +318,9 @@ class Booster(OnlineClassifier):
         """The state of the algorithm, for reading."""
         node = self._check_fitted().root
         if not isinstance(node, Committee | ObjectCommittee):
-            raise ParameterError("y", f"{self.classes_.size} classes", "two: each of more has a booster of its own")
+            raise ParameterError(
+                "y", f"{self.classes_.size} classes", "two classes: of more, each class has its own booster"
+            )
         return node.booster
 
     def _new_node(self, n_features: int, seed: int | None = None) -> Committee | ObjectCommittee:

@@ -262,7 +262,7 @@ class OnlineGradientBoost(OnlineRegressor):
         if not isinstance(self.estimator, WeakLearner):
             raise ParameterError("estimator", self.estimator, "a compiled learner such as RegressionTree or Linear")
         if isinstance(self.estimator, ClassLearner):
-            raise ParameterError("estimator", self.estimator, "a learner of numbers, such as RegressionTree")
+            raise ParameterError("estimator", self.estimator, "a regression learner, such as RegressionTree")
         return self.estimator
 
     def _initial_state(self) -> GradientState:

@@ -112,6 +112,6 @@ def _print(facts: dict[str, Any]) -> None:
     if paper:
         sizes = f"{paper['examples']:,} examples, {paper['features']:,} features ({paper['per_example']} per example)"
         say()
-        say(f"in the paper: {sizes}; errors on the test part of 20 %:")
+        say(f"in the paper: {sizes}; errors on its 20 % test split:")
         for column, error in zip(COLUMNS, paper["errors"].values(), strict=True):
             say(f"{column:>20} {error:.4f}")

@@ -119,7 +119,7 @@ def sentences(seen: Mistakes) -> list[str]:
     """Table of models, each compared with one learner alone."""
     best = min((entry.name for entry in BOOSTERS), key=lambda name: seen[name].sum())
     pairs = [(entry.name, f"{ALONE[entry.over].name} alone", ALONE[entry.over].name) for entry in BOOSTERS]
-    pairs.append((f"{DEFAULT.name}, with nothing to choose,", best, best))
+    pairs.append((f"{DEFAULT.name}, without tuning,", best, best))
     return [f"{who} {gain(_totals(seen[who.split(',')[0]], seen[name]), other)}." for who, other, name in pairs]
 
 

@@ -226,7 +226,7 @@ def _print_numbers(result: dict[str, Any]) -> None:
     lines += [("mean absolute error", f"{result['mae']:.5g}"), ("root mean square", f"{result['rmse']:.5g}")]
     if result["coverage"] is not None:
         lines.append(("within 90 % interval", f"{100 * result['coverage']:.1f} %"))
-        lines.append(("pinball loss of it", f"{result['pinball']:.5g}"))
+        lines.append(("its pinball loss", f"{result['pinball']:.5g}"))
     if "plot" in result:
         lines.append(("plot", result["plot"]))
     say_facts(lines, 21)

@@ -74,7 +74,7 @@ def reproduce(
     try:
         results = experiment.run(loaded)
     except KeyboardInterrupt:
-        announce(f"onlineboost: interrupted: the same command continues with the results in {output}")
+        announce(f"onlineboost: interrupted: to continue, repeat the command; results are in {output}")
         raise
     finally:
         bar.close()

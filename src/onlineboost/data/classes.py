@@ -246,7 +246,7 @@ class Classes(Target):
             raise too_many_classes([*known, *new], MAX_CLASSES)
         if len(known) + len(new) > 2 and any(isinstance(label, float) and label % 1 for label in (*known, *new)):
             found = listed([*known, *new])
-            advice = "numbers are for a regressor (train --task number)"
+            advice = "for regression use a regressor (train --task number)"
             raise DataError(f"Unknown label type: y has fractions ({found}): expected classes; {advice}")
         for label in new:
             free = [place for place in (0, 1) if self.labels[place] is _NONE]
@@ -327,10 +327,10 @@ def too_many_classes(labels: list[Any], most: int) -> DataError:
     """The error for more labels than ``max_classes``, or than there can be."""
     looks = "an id" if any(isinstance(label, str) for label in labels) else "an id, or a number to predict"
     found = f"y has {len(labels):,} different labels ({listed(labels)}), more than {most:,}: is the label {looks}?"
-    advice = "For an id, take another label; for numbers, OnlineBoostRegressor (train --task number)"
+    advice = "For an id, choose another label; for regression, use OnlineBoostRegressor (train --task number)"
     if most < MAX_CLASSES:
         raised = "a larger max_classes (train --max-classes), each of which takes time and memory"
-        advice += f"; for classes, {raised}"
+        advice += f"; for classes, set {raised}"
     return DataError(f"{found} {advice}")
 
 

@@ -99,7 +99,7 @@ class Columns:
     def check_fields(self, names: tuple[str, ...] | None) -> None:
         """Raise an error unless a table that is read has the columns of training, in any order."""
         if names is not None and self.headings is not None and set(names) != set(self.headings):
-            raise DataError(f"{differences(self.headings, names)}; to go on, columns=... takes 'warn'")
+            raise DataError(f"{differences(self.headings, names)}; to continue, set columns=... to 'warn'")
 
     def learn_fields(self, names: tuple[str, ...] | None) -> None:
         """Remember the columns of a table that is read and learned; later ones may have more."""

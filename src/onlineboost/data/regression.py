@@ -38,7 +38,7 @@ class Numbers(Target):
 
     @staticmethod
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
-        raise DataError("numbers are not right or wrong: use score() for the share of the variance that is explained")
+        raise DataError("regression has no 0-1 error: use score() for R2")
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -61,7 +61,7 @@ class Numbers(Target):
         )
 
     def declare(self, classes: Any, y: Any = ()) -> None:
-        raise DataError("numbers have no classes: leave out classes")
+        raise DataError("regression has no classes: leave out classes")
 
     def meet(self, y: Any) -> None:
         """Every number is known."""

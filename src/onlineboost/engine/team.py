@@ -155,10 +155,10 @@ class Team:
         while isinstance(problem, self.ray.exceptions.RayTaskError):
             problem = problem.cause
         if not isinstance(problem, self.ray.exceptions.RayError):  # of the work itself: it would come again
-            return problem or WorkerError(f"a worker of Ray failed at {what}")
+            return problem or WorkerError(f"a Ray worker failed at {what}")
         if died < _TRIES * len(self.remotes):
             return None
-        return WorkerError(f"workers of Ray died {died} times at {what}: {str(problem).strip().splitlines()[0]}")
+        return WorkerError(f"Ray workers died {died} times at {what}: {str(problem).strip().splitlines()[0]}")
 
     def _start_anew(self) -> None:
         """Make all actors again, whatever state they are in, and give them the batches since the checkpoint."""
@@ -196,9 +196,11 @@ class Team:
         try:
             found = self.ray.get(reference, timeout=limit)
         except self.ray.exceptions.GetTimeoutError as problem:
-            late = f"worker {k + 1} of {len(self.remotes)} of Ray has not answered for {limit:,.0f} s"
+            late = f"Ray worker {k + 1} of {len(self.remotes)} has not answered for {limit:,.0f} s"
             states = "; ".join(map(self._state_of, range(len(self.remotes))))
-            self._give_up(WorkerError(f"{late}: expected {what}. {states}. Train again from the last save"), problem)
+            self._give_up(
+                WorkerError(f"{late}: expected {what}. {states}. Train again from the last saved model"), problem
+            )
         self._longest = max(self._longest, time.monotonic() - began)
         return found
 

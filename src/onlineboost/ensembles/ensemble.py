@@ -82,7 +82,9 @@ class Ensemble(Listening, OnlineClassifier):
                 raise ParameterError("estimators", part, "models of compiled learners, such as Linear or Tree")
             if isinstance(node, ClassVotesCommittee):
                 raise ParameterError(
-                    "estimators", part, "models with log odds: those whose learners vote for classes have none"
+                    "estimators",
+                    part,
+                    "models with log odds, which boosters of learners that vote for classes do not have",
                 )
             if getattr(part, "on_drift", None) is None:
                 node.listen(self._notify)

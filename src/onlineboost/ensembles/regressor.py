@@ -217,7 +217,7 @@ class OnlineBoostRegressor(OnlineRegressor):
         n = weights.size
         unit = float(node.scaling.units[1])
         columns: Columns = {"weight": (weights, "+10.3f"), "excess alone": (unit * _excess(node.stack, n), "14.5g")}
-        error = f"Mean absolute error of the last 500 examples or so: {unit * float(node.spread.typical[0]):.5g}."
+        error = f"Mean absolute error of about the last 500 examples: {unit * float(node.spread.typical[0]):.5g}."
         bars = np.abs(weights) / max(float(np.abs(weights).sum()), 1e-300)
         title = f"{type(self).__name__}, {n} members"
         return Report(title, self.n_seen_, "member", self._part_names(), columns, bars, None, error)

@@ -129,7 +129,9 @@ class Restart(Node):
         return super().returned(before)
 
     def check_divisible(self) -> None:
-        raise ParameterError("engine", "ray", "'threads': a model that starts over is not divided among nodes")
+        raise ParameterError(
+            "engine", "ray", "'threads': a model that resets on drift cannot be divided among machines"
+        )
 
 
 @dataclass
@@ -341,7 +343,9 @@ class Restarting(Around, Listening, OnlineClassifier):
 
     def _watched(self, fitted: Fitted) -> RestartCommittee:
         if not isinstance(fitted.root, RestartCommittee):
-            raise ParameterError("y", f"{self.classes_.size} classes", "two: each of more has a model of its own")
+            raise ParameterError(
+                "y", f"{self.classes_.size} classes", "two classes: of more, each class has its own model"
+            )
         return fitted.root
 
     def _model(self) -> Any:

@@ -61,7 +61,7 @@ def parsed(data: bytes, node: Node, longest: int | None) -> Asked:
     wanted = HEAD.size + 8 * entries + 4 * votes + 8 * scores + text + SIGNATURE
     most_votes, most_scores = node.n_answers
     if min(entries, votes, scores, text) < 0 or wanted != len(data) or scores > most_scores or votes > most_votes:
-        raise TicketError("the ticket does not fit this model: the model was fitted anew since")
+        raise TicketError("the ticket does not fit this model, which was fitted again after ask")
     at = HEAD.size
 
     def numbers(n: int, dtype: Any) -> NDArray[Any]:

@@ -78,7 +78,7 @@ class Fitted:
             self.allow_classes(self.spec.max_classes)
         self.lags = Lags(self.spec.lag) if check_whole("lag", self.spec.lag, 0, MAX_LAG) else None
         if self.lags is not None and not self.root.compiled:
-            raise ParameterError("lag", self.spec.lag, "0: learners that are Python objects take no last labels")
+            raise ParameterError("lag", self.spec.lag, "0: models over Python objects have no lagged labels")
         given = getattr(self.spec, "class_weight", None)
         self.class_weights = None if given is None else ClassWeights(given)
         self.programs = Prepared(self.root) if self.root.compiled else None
@@ -113,7 +113,9 @@ class Fitted:
         """Let learners learn elsewhere from now on, if ``away`` is not None."""
         if away is not None and self.root.away is None:
             if not self.root.compiled:
-                raise ParameterError("engine", "ray", "'threads': learners that are Python objects cannot be divided")
+                raise ParameterError(
+                    "engine", "ray", "'threads': models over Python objects cannot be divided among machines"
+                )
             self.root.check_divisible()
             away.close()  # actors of another model
             self.root.go_away(away)
@@ -374,7 +376,7 @@ class Fitted:
         for name in self.root.strayed(self.columns.names):
             if name not in self.strayed and "=" not in name:  # that a category is new is no news
                 self.strayed.add(name)
-                news = f"the values of {name!r} have left the range they had: new bins follow them"
+                news = f"the values of {name!r} have left their range so far: bins are added for them"
                 warnings.warn(news, RangeWarning, stacklevel=6)  # where the model was called
 
     def _warn_of_memory(self) -> None:

@@ -46,7 +46,7 @@ def _ticket(fitted: Fitted, root: Node, row: Batch, names: Any, time: float | No
     row = fitted.with_lags(row, False)
     answers = fitted.pending.kept(ask_row(root, *_features(row)))
     if not root.could_answer(answers):  # nobody could read the ticket
-        raise DataError("the answer of this model is beyond all numbers: scale the features, and train it again")
+        raise DataError("the prediction is not a finite number: scale the features, and train again")
     number, data = fitted.pending.give(row, answers, names, time)
     (answer,) = _answers(fitted, root, answers)
     return Ticket(number, *answer, data)
@@ -74,7 +74,7 @@ def tell(fitted: Fitted, tickets: list[Any], labels: Any, weight: float) -> None
     root = _root(fitted)
     asked = [fitted.pending.read(ticket, root, fitted.max_row_features) for ticket in tickets]
     if len({one.mark for one in asked}) < len(asked):
-        raise TicketError("a ticket is there twice: each can be told once")
+        raise TicketError("a ticket occurs twice: each can be labeled once")
     target = fitted.target
     for label in labels:
         target = target.with_label(label)
@@ -145,7 +145,7 @@ def ask_apart(fitted: Fitted, x: Any) -> tuple[bytes, Floats]:
         row = fitted.with_lags(row, False)
         answers = fitted.pending.kept(ask_row(root, *_features(row)))
         if not root.could_answer(answers):
-            raise DataError("the answer of this model is beyond all numbers: scale the features, and train it again")
+            raise DataError("the prediction is not a finite number: scale the features, and train again")
         data = written(_NOBODY, 0, 0.0, 0, row, answers, names)
         return data + hashlib.blake2b(data, digest_size=SIGNATURE).digest(), answers.scores[0, : root.width].copy()
 
@@ -153,7 +153,7 @@ def ask_apart(fitted: Fitted, x: Any) -> tuple[bytes, Floats]:
 def read_apart(fitted: Fitted, data: bytes) -> Asked:
     """The contents of the bytes of ``ask_apart``; a ``TicketError`` if they are damaged or of another model."""
     if hashlib.blake2b(data[:-SIGNATURE], digest_size=SIGNATURE).digest() != data[-SIGNATURE:]:
-        raise TicketError("the ticket was changed or damaged: expected its bytes as they were given")
+        raise TicketError("the ticket was changed or damaged: expected its bytes as issued")
     return parsed(data, _root(fitted), fitted.max_row_features)
 
 

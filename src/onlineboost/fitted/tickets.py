@@ -134,7 +134,7 @@ class Pending:
         """The bytes of a ticket that waits."""
         if not isinstance(number, int) or number not in self.waiting:
             raise TicketError(
-                f"ticket {brief(number)} does not wait: it was told before, has expired, or was never given"
+                f"ticket {brief(number)} is not pending: it was labeled before, has expired, or was never issued"
             )
         return self.waiting[number]
 
@@ -169,7 +169,7 @@ class Pending:
         with self.lock:
             number = self.next
             if number >= LAST:
-                raise TicketError("the model has no numbers left for tickets: fit it anew")
+                raise TicketError("the model has no numbers left for tickets: fit it again")
             at = float(number) if time is None else float(time)
             body = written(self.model, number, at, self.run, row, answers, names)
             data = body + self._signature(body)
@@ -204,18 +204,18 @@ class Pending:
         if len(data) < HEAD.size + SIGNATURE:
             raise TicketError("the ticket is too short: expected the bytes of a ticket of this model")
         if data[:8] != self.model:
-            raise TicketError("the ticket was given by another model: tell it to the model that was asked")
+            raise TicketError("the ticket was issued by another model: call tell of the model that issued it")
         if not secrets.compare_digest(self._signature(data[:-SIGNATURE]), data[-SIGNATURE:]):
-            raise TicketError("the ticket was changed or damaged: expected its bytes as they were given")
+            raise TicketError("the ticket was changed or damaged: expected its bytes as issued")
         asked = parsed(data, node, longest)
         self.check(asked)
         return asked
 
     def check(self, asked: Asked) -> None:
-        """Raise an error for a ticket that was told before, or has expired."""
+        """Raise an error for a ticket that was labeled before, or has expired."""
         given = self.next if asked.run == self.run else self.past.get(asked.run, 0)
         if asked.mark.hex() in self.early or (not self._waits(asked) and asked.number < given):
-            raise TicketError(f"ticket {asked.number} was told before, or has expired")
+            raise TicketError(f"ticket {asked.number} was labeled before, or has expired")
 
     def _waits(self, asked: Asked) -> bool:
         return self.waiting.get(asked.number, b"")[-SIGNATURE:] == asked.mark

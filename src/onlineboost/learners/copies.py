@@ -277,7 +277,7 @@ class _ScikitLearn(Kind):
         known = {name: value for name, value in x.items() if value is not None and value == value}  # 0 for missing ones
         found = columns.row(known, False)
         if not set(found.ids) <= places.keys():
-            raise DataError(f"x has features that are none of the {columns.width} columns learned: expected these only")
+            raise DataError(f"x has features beyond the {columns.width} columns learned: expected only these")
         row[0, [places[id] for id in found.ids]] = found.values
         return row
 

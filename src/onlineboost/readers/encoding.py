@@ -74,9 +74,7 @@ class Recoded(_Decoded):
             try:
                 self.rest = self.decoder.decode(bytes(self.piece[:n]), final=self.ended).encode()
             except (UnicodeError, ValueError) as problem:
-                message = (
-                    f"{self.name}: not text in {self.encoding} ({problem}): set encoding=... to the one that it has"
-                )
+                message = f"{self.name}: not text in {self.encoding} ({problem}): set encoding=... to its encoding"
                 raise ReadError(message, path=self.name) from problem
         return self._give(memory)
 

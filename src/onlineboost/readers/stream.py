@@ -205,7 +205,7 @@ def open_stream(
     check_one_of("task", task, ("classes", "binary", "number"))
     schema = schema._replace(binary=task == "binary")
     if task == "number" and positive is not None:
-        raise ConflictError("positive=... names a class: a number to predict has no positive label")
+        raise ConflictError("positive=... is for classification: regression has no positive label")
     known: Any = Numbers() if task == "number" else Classes()
     if like is not None:
         schema, known = _like(like, schema)
@@ -222,7 +222,7 @@ def open_stream(
     headings = tuple(like._fitted.columns.headings or ()) if columns == "warn" else None
     kept = _names("keep", keep)
     if kept and skip:
-        raise ConflictError("keep=... does not go with on_error='skip': rows and cells would not line up")
+        raise ConflictError("keep=... cannot be combined with on_error='skip': rows and cells would not line up")
     if kept and like is not None and like._fitted.columns.headings is not None:  # they need not be features
         new = tuple(name for name in kept if name not in like._fitted.columns.headings and not schema.ignores(name))
         schema = schema._replace(drop=(*schema.drop, *new))
@@ -238,7 +238,7 @@ def open_stream(
     for name in given:
         formats_with(name)
     if kept:
-        raise ConflictError("keep=... is for files: what is in memory has its columns there")
+        raise ConflictError("keep=... is for files: data in memory have their columns already")
     if kind == "frame":
         pages = memory.frame_pages(source, y, sample_weight, options, given.get("max_batch_mb", MAX_BATCH_MB))
     elif kind == "arrays":
@@ -305,7 +305,7 @@ def _like(model: Any, given: Schema) -> tuple[Schema, Any]:
         return given, copy.copy(model._fitted.target)
     for name in ("drop", "categorical", "text", "day_first", "month_first", "positive"):
         if getattr(given, name) != getattr(Schema(), name):
-            raise ConflictError(f"{name}=... does not go with like=...: the model knows it")
+            raise ConflictError(f"{name}=... cannot be combined with like=...: the model has it")
     changes = {name: getattr(given, name) for name in ("label", "weight") if getattr(given, name) is not None}
     return known._replace(**changes), copy.copy(model._fitted.target)
 

@@ -77,7 +77,7 @@ def _taken(ray: Any, rows: int, reference: Any) -> tuple[int, Any]:
     except ray.exceptions.RayError as problem:
         cause = getattr(problem, "cause", problem)  # of an error that the work raised
         if "failed to import" in str(cause):  # Ray's words for a worker that does not find this module
-            raise WorkerError(f"a worker has no onlineboost: {_EXPECTED}") from problem
+            raise WorkerError(f"onlineboost is not installed on a worker: {_EXPECTED}") from problem
         if isinstance(cause, ray.exceptions.RayError):
             raise WorkerError(f"a worker died: {str(cause).strip().splitlines()[0]}") from problem
         raise cause from problem
@@ -88,7 +88,7 @@ def _answer(shared: list[Any], version: str, batch: Batch) -> Any:
     from onlineboost import __version__
 
     if __version__ != version:
-        raise WorkerError(f"a worker has onlineboost {__version__}, and here is {version}: {_EXPECTED}")
+        raise WorkerError(f"a worker has onlineboost {__version__}, this machine {version}: {_EXPECTED}")
     return _own(shared[0])(Batch._make(np.array(array) for array in batch))
 
 

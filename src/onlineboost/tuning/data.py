@@ -161,7 +161,9 @@ def _of_pages(X: Any, notice: Callable[[Batch], None] | None, numbers: bool) -> 
         raise DataError("the stream has no rows: there is nothing to learn from")
     if isinstance(page.target, Numbers) != numbers:
         kinds = ("numbers", "a regressor") if numbers else ("classes", "a classifier")
-        raise DataError(f"the labels of the stream are not {kinds[0]}, which {kinds[1]} learns: open it by task=...")
+        raise DataError(
+            f"the labels of the stream are not {kinds[0]}, which {kinds[1]} learns: set task=... of open_stream"
+        )
     batch = joined(batches)
     check_batch(batch, learning=True, numbers=numbers)
     return Data(batch, page._replace(batch=batch, names=names))

@@ -54,7 +54,7 @@ class ClassBooster:
             raise ParameterError("estimator", self.estimator, expected)
         learner = self.estimator if isinstance(self.estimator, ClassLearner | Copies) else Copies(self.estimator)
         if isinstance(learner, Copies) and not learner.votes_for_classes:
-            expected = "a learner of many classes; for learners of True and False there are OnlineBBM and others"
+            expected = "a multiclass learner; for binary learners use OnlineBBM or another booster"
             raise ParameterError("estimator", inside, expected)
         return learner
 
