@@ -1,4 +1,4 @@
-"""The class that users of classes work with: an online classifier, of two labels or more."""
+"""OnlineClassifier: base class of all classifiers."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class OnlineClassifier(OnlineModel):
     Parameters
     ----------
     max_classes : int, default=100
-        Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned: such labels
-        are probably ids or numbers. It may be changed at any time.
+        Maximum number of labels, from 2 to 1,000. A label beyond it is an error before anything is learned: such labels
+        are probably ids or regression targets. It may be changed at any time.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class OnlineClassifier(OnlineModel):
     _: KW_ONLY
     max_classes: int = 100
 
-    class_weight = None  # of classes that have the parameter: a dict, "balanced", or None
+    class_weight = None  # of subclasses with this parameter: a dict, "balanced", or None
 
     _sklearn_type = "classifier"
 
@@ -65,7 +65,7 @@ class OnlineClassifier(OnlineModel):
         return self.max_classes is fitted.spec.max_classes
 
     def _with_classes(self, node: Any, n: int) -> Any:
-        """The node of this model, for more classes: new ones begin at this row."""
+        """The node of this model with more classes, which begin at this row."""
         seed, known = node.settings.seed, max(node.n_classes, 2)
         fresh: list[Any] = [self._new_node(0, (seed + k) % (1 << 63)) for k in range(known, n)]
         if isinstance(node, ObjectNode):

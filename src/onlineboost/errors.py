@@ -26,7 +26,7 @@ __all__ = [
 
 
 def shown(value: object) -> str:
-    """``repr`` of any value, also of a number that Python does not write out."""
+    """``repr`` of any value, also of whole numbers too long for Python to print."""
     try:
         return repr(value)
     except ValueError:
@@ -72,7 +72,7 @@ class ParameterError(ValueError):
 
 
 class ConflictError(ValueError):
-    """Settings that do not go together, or one that has no effect here. The message is a whole sentence."""
+    """Settings that cannot be combined, or that have no effect. The message is a whole sentence."""
 
 
 class MissingPackageError(ImportError):
@@ -97,7 +97,7 @@ class WorkerError(RuntimeError):
 
 
 class ForkError(RuntimeError):
-    """A model or a stream that a forked process cannot go on with, because a thread of its parent was at work on it."""
+    """A model or stream that a forked process cannot use, because a thread of the parent was changing it."""
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -105,7 +105,7 @@ class NotFittedError(ValueError, AttributeError):
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """The error of a model that has learned nothing; scikit-learn's own, too, where it is loaded."""
+    """The error of an unfitted model; also scikit-learn's own class, if that is loaded."""
     theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
     return NotFittedError(message) if theirs is None else _both(theirs)(message)
 
@@ -121,30 +121,30 @@ def listed(names: Sequence[object]) -> str:
 
 
 def warn_of_column() -> None:
-    """Say that labels came as a column of a table, by scikit-learn's warning where it is loaded."""
+    """Warn that labels came as a column of a table; with scikit-learn's warning class, if that is loaded."""
     kind = getattr(sys.modules.get("sklearn.exceptions"), "DataConversionWarning", UserWarning)
     message = "A column-vector y was passed when a 1d array was expected: pass y.ravel()"
     warnings.warn(message, kind, stacklevel=5)
 
 
 class RangeWarning(UserWarning):
-    """The values of a feature have left the range that they had so far."""
+    """Values of a feature outside of its range so far."""
 
 
 class MemoryWarning(UserWarning):
-    """The model has used the memory that it may take (``max_mb``)."""
+    """A model that has used all memory of its limit (``max_mb``)."""
 
 
 class ReadWarning(UserWarning):
-    """How a file is read, where that was guessed or may be wrong."""
+    """A way of reading a file that was guessed, or may be wrong."""
 
 
 class TicketError(ValueError):
-    """A ticket that cannot be told: of another model, told before, expired, or changed. Nothing was learned."""
+    """A ticket that cannot be labeled: of another model, labeled before, expired, or changed. Nothing was learned."""
 
 
 class KernelError(TypeError):
-    """A function of one's own booster or learner that cannot be compiled, or does not keep to its contract."""
+    """A function of a custom booster or learner that cannot be compiled, or breaks its contract."""
 
 
 class ModelFileError(ValueError):

@@ -1,6 +1,6 @@
-"""Locks in forked processes: of the threads of the parent, only the one that forks goes on in the child.
+"""Locks in forked processes: only the thread that forks goes on in the child.
 
-A lock that another thread held would stay taken there for ever.
+A lock that another thread of the parent held would stay locked in the child forever.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Protocol
 
 
 class Renewed(Protocol):
-    """An object that puts itself right in a forked child."""
+    """An object that renews itself in a forked child."""
 
     def renew(self) -> None: ...
 

@@ -1,4 +1,4 @@
-"""The classes that users work with: online models that learn from arrays, streams or dicts, in one pass."""
+"""OnlineModel: base class of all models, which learn from arrays, streams or dicts in one pass."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MAX_JOBS = 1024
 class OnlineModel(RiverMethods, SklearnMethods, ABC):
     """A model that learns one example at a time; the result does not depend on batches.
 
-    Abstract: ``OnlineClassifier`` and ``OnlineRegressor`` are the kinds.
+    Abstract; its subclasses are ``OnlineClassifier`` and ``OnlineRegressor``.
     """
 
     _one_committee: ClassVar[bool] = True
@@ -59,13 +59,13 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     """Number of threads: None is 1, -1 is one for each core. It does not change the result."""
 
     lag: int = 0
-    """Number of last labels that are features of each row."""
+    """Number of lagged labels that are features of each row."""
 
     _away: Any = None
-    """Where learners are within ``running_on("ray")``."""
+    """Location of the learners within ``running_on("ray")``."""
 
     _fitted: Fitted | None = None
-    """All that was learned, replaced as a whole; None before the first example."""
+    """Everything learned, replaced as a whole; None before the first example."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -83,7 +83,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     @property
     def _lock(self) -> SharedLock:
-        """One for all that the model learns, from the first example on: whoever learns does it within a turn."""
+        """Lock of the whole model: every thread learns within a turn."""
         fitted = self._fitted
         if fitted is not None:
             return fitted.lock
@@ -206,7 +206,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
                 try:
                     if self._fitted is not None:
                         self._fitted.come_back()
-                except BaseException:  # the head and the record have learned what the learners here have not
+                except BaseException:  # head and record are ahead of the learners here
                     self._fitted = None
                     raise
                 finally:
@@ -381,11 +381,11 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return n_cores() if self.n_jobs == -1 else check_whole("n_jobs", self.n_jobs, 1, MAX_JOBS)
 
     def _prepare(self, fitted: Fitted) -> None:
-        """Let parameters of a run, which may change between two batches, take effect."""
+        """Apply the run-time parameters (``n_jobs``), which may change between batches."""
         fitted.root.use_threads(self._jobs())
 
     def _is_prepared(self, fitted: Fitted) -> bool:
-        """Whether no parameter of a run has changed that matters to a single row."""
+        """Whether the run-time parameters that matter to a single row are unchanged."""
         return True
 
     def _answers(self, fitted: Fitted, X: Any, probabilities: bool = False, loose: bool = False) -> Floats:
@@ -407,7 +407,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return (page._replace(fields=None) for page in pages) if loose else pages
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the label, or the number, of each row.
+        """Predict the label of each row, or its number in regression.
 
         Parameters
         ----------
@@ -422,7 +422,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return self._labels(self._check_fitted(), X)
 
     def _labels(self, fitted: Fitted, X: Any, cutoff: Cutoff | None = None) -> NDArray[Any]:
-        """The label, or the number, of each row: by this threshold, or else by that of the model."""
+        """The label or number of each row, by this threshold or else that of the model."""
         fitted.root.use_threads(self._jobs())
         return fitted.labels(self._rows(fitted, X), cutoff)
 
@@ -626,7 +626,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         fitted = self._check_fitted()
         return np.array([*fitted.importances().values()][: fitted.columns.n_columns])
 
-    # ---- labels that come later
+    # ---- delayed labels
 
     def ask(self, x: Any, *, time: float | None = None) -> Any:
         """Predict now, and learn when the delayed label comes: ``ticket = ask(x)``, later ``tell(ticket, y)``.
@@ -672,7 +672,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     def tell(self, ticket: Any, y: Any, w: float = 1.0) -> None:
         """Learn a row that ``ask`` has predicted, now that its label is known.
 
-        The prediction made then is the one that counts.
+        Metrics count the prediction made by ``ask``.
 
         Parameters
         ----------
@@ -698,7 +698,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     @property
     def pending(self) -> Pending:
-        """The tickets that wait for delayed labels; bounds: ``model.pending = Pending(max_pending, max_age)``."""
+        """Tickets that wait for delayed labels. To set limits: ``model.pending = Pending(max_pending, max_age)``."""
         return self._check_fitted().pending
 
     @pending.setter
@@ -750,8 +750,8 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
     def metrics_(self) -> Metrics:
         """Running metrics of predictions before learning: of all rows (``.all``) and of the last 1,000 (``.last``).
 
-        Classifiers have the error and the log loss (None for models whose scores are no log odds), regressors the mean
-        absolute and the mean squared error; both have the rate in rows per second of learning, in this process.
+        Classifiers have the error and the log loss (None for models without log odds), regressors the mean absolute and
+        the mean squared error; both have the learning rate in rows per second of this process.
 
         Examples
         --------
@@ -778,7 +778,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
 
     @property
     def weight_sums_(self) -> Floats:
-        """Total weight of the examples that each weak learner got."""
+        """Total weight of the examples that each weak learner learned."""
         found: Floats = self._check_fitted().root.learners.weights.copy()
         return found
 
@@ -855,7 +855,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         model_file.write(Path(path).expanduser(), content)
 
 
-# What a description that makes no sense may lead to, such as a list where a number should be.
+# Errors that an invalid description may raise, such as a list in the place of a number.
 _NONSENSE = (TypeError, ValueError, ArithmeticError, AttributeError, IndexError)
 
 
@@ -931,7 +931,7 @@ def kind_of_model(name: str) -> type[OnlineModel]:
 
 
 def _check_inner(model: Any) -> None:
-    """Raise an error for models within a model that ask for what only the whole can have."""
+    """Raise an error for inner models with parameters that only the whole model can have."""
     for value in model.get_params(deep=False).values():
         for inner in value if isinstance(value, list | tuple) else [value]:
             if isinstance(inner, Parameters):
@@ -950,7 +950,7 @@ def _check_inner(model: Any) -> None:
 
 
 def _is_read(fitted: Fitted, X: Any) -> bool:
-    """Whether X is read as the streams that the model has learned were: data frames, dicts, names of files."""
+    """Whether X is read like a stream: data frames, dicts, names of files."""
     if fitted.columns.schema is None:  # and nothing of the readers is needed
         return False
     from onlineboost.readers.memory import kind_of

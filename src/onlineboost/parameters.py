@@ -21,7 +21,7 @@ class Parameters:
     """``get_params``, ``set_params``, ``clone`` and ``repr`` from the signature of ``__init__``."""
 
     _absent: ClassVar[dict[str, Any]] = {}
-    """Values of parameters that descriptions of older versions do not have, where these are not the defaults."""
+    """Values of parameters missing in descriptions of older versions, if they are not the defaults."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments by name.
@@ -180,7 +180,7 @@ def build(found: Any, find: Callable[[str], type[Parameters]], depth: int = 0) -
 
 
 def fits_json(value: object) -> bool:
-    """Whether a name or a label is one that JSON can hold: a string or a finite number."""
+    """Whether JSON can hold a name or label: a string or a finite number."""
     return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 

@@ -1,4 +1,4 @@
-"""The class that users of numbers work with: an online regressor, with what it shares with classifiers."""
+"""OnlineRegressor: base class of all regressors."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ river.join(OnlineRegressor, "MiniBatchRegressor")
 
 
 def r2(y: Floats, answers: Floats, weight: Floats | None = None) -> float:
-    """The share of the variance of y that the answers explain; of a constant y, 1 if all are right, else 0.
+    """The share of the variance of y that predictions explain; for a constant y, 1 if all are right, else 0.
 
     >>> r2(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 2.0]))
     0.5

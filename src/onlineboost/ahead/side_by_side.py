@@ -16,7 +16,7 @@ from typing import Self
 from onlineboost.ahead.tasks import Task
 from onlineboost.compiled import cache, cores
 
-# What a process has compiled for one task is there for its next. It ends when this one does: at the end of its input.
+# A process keeps compiled code for its next task. It ends with this process: at the end of its input.
 _WORKER = """
 import os, pickle, queue, sys, threading
 sys.path[:] = pickle.load(sys.stdin.buffer)

@@ -1,4 +1,4 @@
-"""What can be compiled by itself: models of one kind of learner, and files of one format.
+"""Units of compilation: models of one kind of learner, and files of one format.
 
 A task learns or reads a little with the code that is to be compiled. Tasks share hardly any code, so that they can run
 side by side.
@@ -77,7 +77,7 @@ class Models:
 
 @dataclass(frozen=True)
 class SeveralClasses:
-    """More than two classes, for ensembles: what they have beyond the code of two."""
+    """Ensembles with more than two classes: the code beyond that of binary classification."""
 
     names = ("several classes",)
 
@@ -205,7 +205,7 @@ def missing(tasks: Iterable[Task]) -> list[Task]:
 
 
 def usual_models() -> list[OnlineModel]:
-    """The defaults for classes, with every effort, and for numbers; the models of the demo and of the first pages."""
+    """The default classifiers and regressor, with every effort; the models of the demo and of the tutorial."""
     models: list[OnlineModel] = [*(OnlineBoost(effort) for effort in EFFORTS), OnlineBoostRegressor()]
     for learner in (Linear(standardize=True), Tree()):
         models += [learner, OnlineBBM(learner), SafeBoost(learner)]

@@ -60,7 +60,7 @@ def with_gaps(columns: Columns, gaps: Sequence[int]) -> Columns:
 
 
 def because(model: OnlineModel, batch: Batch, most: int) -> list[str]:
-    """Strongest contributions to the score of each row; for several classes, to that of the predicted one."""
+    """Strongest contributions to the score of each row; for several classes, to the score of the predicted class."""
     why = model.explain(batch)
     if why.classes is None:
         return [reasons.brief(most) for reasons in why]

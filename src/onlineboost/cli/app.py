@@ -144,7 +144,7 @@ def main(arguments: list[str] | None = None) -> None:
     except (ParameterError, ConflictError, MissingPackageError) as problem:
         code = _report(problem, arguments, WRONG_USAGE)
     except BrokenPipeError:
-        # Whoever reads our output has closed it, as ``head`` does. Nothing more may be written, not even at exit.
+        # The reader of our output has closed it, as ``head`` does: write nothing more, not even at exit.
         _discard_output()
         code = WRONG_DATA
     except (DataError, ModelFileError, NotFittedError, WorkerError, OSError) as problem:
@@ -184,7 +184,7 @@ def _asks_json(arguments: list[str]) -> bool:
 
 
 def _discard_output() -> None:
-    """What is left in the buffer must not fail once more at exit."""
+    """Discard the buffered output, which would fail again at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):  # a stream without a file, as in tests

@@ -1,6 +1,6 @@
 """Checks of columns on the first page: whether they look like ids, and whether a model knows them.
 
-An id is a different value in every row, which tells nothing of the next one.
+An id has a different value in every row, so it says nothing about later rows.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def features_of(batch: Batch) -> NDArray[Any]:
 
 
 def check_features(model: OnlineModel, met: NDArray[Any], rows: int) -> None:
-    """Raise an error if the model knows no feature of so many rows; warn if it knows few, or misses some of its own."""
+    """Raise an error if the model knows none of the features; warn if it knows few, or columns are absent."""
     if model._fitted is None or not met.size or not any(model._fitted.root.sizes):
         return
     share = float(np.mean(model._fitted.root.knows(met)))

@@ -1,4 +1,4 @@
-"""``onlineboost demo``: learners alone, the paper's boosters over them, and the default, on the bundled data."""
+"""``onlineboost demo``: single learners, the paper's boosters, and the default model, on the bundled data."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def alone(entry: Entry, seen: Mistakes) -> str | None:
 
 
 def compare(mistakes: NDArray[np.bool_], other: NDArray[np.bool_]) -> Difference:
-    """A paired comparison: only examples on which one of the two is wrong matter.
+    """A paired comparison: only examples on which exactly one of the two is wrong matter.
 
     >>> compare(np.array([0, 0, 1, 0] * 100) > 0, np.array([1, 0, 1, 0] * 100) > 0).points
     25.0

@@ -43,8 +43,8 @@ class Unfinished(NamedTuple):
 class Inputs:
     """Inputs, the passes done over each, and the passes left.
 
-    ``times`` counts how often an input was learned to its end, ``goal`` is what that is to become. A file named c times
-    is c places with one count: place m of them (from 0) was learned (times - m + c - 1) // c times.
+    ``times`` counts the finished passes over an input; ``goal`` is the number to reach. A file named c times is c
+    places with one count: place m of them (from 0) was learned (times - m + c - 1) // c times.
     """
 
     def __init__(

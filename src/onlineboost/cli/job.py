@@ -246,7 +246,7 @@ class Job:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Stop in good order by Ctrl-C, SIGTERM and, except under nohup, the end of the terminal."""
+        """Stop cleanly on Ctrl-C, SIGTERM and, except under nohup, the end of the terminal."""
         kinds = [signal.SIGINT, signal.SIGTERM]
         if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
             kinds.append(signal.SIGHUP)
@@ -260,7 +260,7 @@ class Job:
     def _stop(self, kind: int, frame: object) -> None:
         """The first signal stops the run after the current batch, a second Ctrl-C immediately.
 
-        Others may come twice: a closed terminal sends several.
+        Other signals may come twice: a closed terminal sends several.
         """
         if self.interrupted and kind == signal.SIGINT:
             os.write(2, b"onlineboost: stopped immediately: changes since the last save are lost\n")

@@ -1,6 +1,6 @@
 """Columns that may be misread: numeric codes, words among numbers or dates.
 
-| column | what tells |
+| column | sign |
 | --- | --- |
 | codes | whole numbers, many and repeated, in a column named zip, id, sku or the like |
 | codes | whole numbers of as many digits, few of those that measurements would have, and no round ones |
@@ -36,7 +36,7 @@ _CODES = {
 
 
 class LookAlikes:
-    """Columns of a table that look like codes, and those of which most cells are numbers or dates, by the first rows.
+    """Columns that look like codes, and columns of numbers or dates with words among them, by the first rows.
 
     >>> import pandas as pd
     >>> from onlineboost.readers import open_stream
@@ -99,7 +99,7 @@ class LookAlikes:
 
 
 def are_codes(name: str, values: NDArray[Any]) -> bool:
-    """Whether numbers look like codes; by the column's name, or by which numbers there are.
+    """Whether numbers look like codes, by the column's name or by the numbers themselves.
 
     >>> squares = np.arange(400) ** 2 % 9973
     >>> are_codes("zip", squares % 97), are_codes("size", squares % 97), are_codes("size", 10_001 + squares % 97 * 91)
@@ -113,7 +113,7 @@ def are_codes(name: str, values: NDArray[Any]) -> bool:
     if met[0] < 1000 or met[-1] > _EXACT or len(str(int(met[0]))) != len(str(int(met[-1]))):
         return False
     span = met[-1] - met[0] + 1
-    expected = span * -np.expm1(-values.size / span)  # different ones among so many of an even spread
+    expected = span * -np.expm1(-values.size / span)  # expected number of different values for an even spread
     months = np.all((met // 100 >= 1900) & (met // 100 < 2100) & (met % 100 >= 1) & (met % 100 <= 12))
     return bool(
         2 * met.size < expected and np.mean(met % 5 == 0) < _ROUND and times.max() < _USUAL * values.size and not months

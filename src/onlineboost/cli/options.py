@@ -18,7 +18,7 @@ EngineName = StrEnum("EngineName", {"THREADS": "threads", "RAY": "ray"})
 
 
 def _panel(title: str | None) -> Callable[..., Any]:
-    """Options under this title of the help: their help, and their names if not that of the parameter."""
+    """A function that declares options under this title of the help."""
 
     def option(help: str, *names: str, metavar: str = "N", **more: Any) -> Any:
         return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=title, **more)

@@ -14,7 +14,7 @@ from onlineboost.evaluate.training import Training
 
 
 class Lines:
-    """Lines of a training that were printed, and those that are new."""
+    """Progress lines of a training."""
 
     def __init__(self, training: Training, quiet: bool) -> None:
         self.training, self.quiet = training, quiet
@@ -77,7 +77,7 @@ def columns_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
     return [("columns", f"{len(known):,}"), *lines] if known else []
 
 
-_CLOSE = 1.25  # an error up to so many times that of the model
+_CLOSE = 1.25  # times the model's error
 
 
 def _is_close(result: dict[str, Any], number: dict[str, float] | None) -> bool:

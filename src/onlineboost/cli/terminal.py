@@ -1,7 +1,7 @@
-"""Printing: every line for people passes here, and no character in it can steer the terminal.
+"""Printing: every line for people passes here, without characters that control the terminal.
 
-Names of features, labels and files come from whoever wrote the data. What is not printable (escape sequences, control
-characters, marks that reverse the direction of text, undecodable bytes) is spelled as in Python, such as ``\\x1b``.
+Names of features, labels and files are untrusted. Unprintable characters (escape sequences, control characters, marks
+that reverse the direction of text, undecodable bytes) is spelled as in Python, such as ``\\x1b``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def flush() -> None:
 
 @contextmanager
 def _output() -> Iterator[None]:
-    """Errors of standard output say so; if the terminal is gone, the work goes on."""
+    """Name standard output in its errors; if the terminal is gone, the work goes on."""
     try:
         yield
     except BrokenPipeError:
@@ -110,7 +110,7 @@ class Progress:
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """No bar for a while: another one has its place."""
+        """Hide the bar while another one is shown."""
         if self.bar is None:
             yield
             return

@@ -21,7 +21,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def named_in(arguments: list[str]) -> dict[str, Any]:
-    """The content of the file that ``--config`` names, if it can be read: its errors are told when it is applied."""
+    """The content of the file of ``--config``, if it can be read; errors are raised later, when it is applied."""
     for place, argument in enumerate(arguments):
         flag, equals, value = argument.partition("=")
         if flag == "--config" and (equals or place + 1 < len(arguments)):

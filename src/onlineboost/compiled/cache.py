@@ -1,4 +1,4 @@
-"""Compiled code on disk: that which comes with the package, and that which was compiled on this machine.
+"""Compiled code on disk: shipped with the package, or compiled on this machine.
 
 A file holds the code of one function for one signature. Its name has a digest of all that the code depends on:
 signature, processor and Numba's settings; the folder's name one of our sources, and the versions of Numba and Python.
@@ -44,12 +44,12 @@ LEVELS = {"x86-64-v4": (*_V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "av
 _SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USING_SVML")  # of Numba
 
 
-_ROOMS = "compiled", "data", "storage"  # whose constants compiled code may have, whatever the file
+_ROOMS = "compiled", "data", "storage"  # packages whose constants may be in any compiled code
 
 
 @functools.cache
 def source_digest() -> str:
-    """A digest of the sources that compiled code is made from: files with compiled functions, and the lowest rooms."""
+    """A digest of the sources of compiled code: files with compiled functions, and the lowest packages."""
     sha = hashlib.sha256()
     for file in sorted(_PACKAGE.rglob("*.py")):
         name, text = file.relative_to(_PACKAGE), file.read_bytes()
@@ -141,7 +141,7 @@ def _path(folder: str, machine: Machine, name: str, *parts: str) -> Path:
 
 
 def _spelled(type: Any) -> str:
-    """A type in words that are the same in every process, and differ for classes of the same name."""
+    """The name of a type: the same in every process, but different for classes of the same name."""
     if isinstance(type, types.BaseTuple):
         made = getattr(type, "instance_class", tuple)
         names = getattr(made, "_fields", range(len(type.types)))
@@ -184,7 +184,7 @@ class Cache(NullCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         loader.note_use()
-        rtsys.initialize(target_context)  # the rest of what Numba loads is needed to compile only
+        rtsys.initialize(target_context)  # Numba needs the rest only to compile
         machine = target_context.codegen().magic_tuple()
         content = self._content(sig, machine)
         if content is None and cache_directory():
@@ -230,7 +230,7 @@ def read(path: Path, shipped: bool = False) -> bytes | None:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file at once, readable for whom the folder is; a full disk is no error."""
+    """Write a file atomically, with the folder's permissions; a full disk is no error."""
     try:
         try:
             _write(path, _checksum(content) + content)

@@ -59,7 +59,7 @@ _OWNERS: dict[type, str] = {}  # names of the classes from outside the package, 
 
 
 def own(state: type, owner: type) -> None:
-    """Say whose state this is, for errors in the functions of a booster or learner from outside the package."""
+    """Register the owner of a state, for errors in functions of custom boosters and learners."""
     if not owner.__module__.startswith(_PACKAGE):
         _OWNERS[state] = owner.__name__
 
@@ -107,12 +107,12 @@ def learn(committee: Any, *arguments: Any) -> None:
 
 @generic
 def meet(committee: Any, *arguments: Any) -> None:
-    """``meet(committee, work, batch, r)``: take note of the values of row r, which is new and will be learned."""
+    """``meet(committee, work, batch, r)``: note the values of row r, which is new and will be learned."""
 
 
 @generic
 def carry(committee: Any, *arguments: Any) -> None:
-    """``carry(committee, work, slot, old_zero)``: carry what was counted of a slot over to its new bins."""
+    """``carry(committee, work, slot, old_zero)``: carry the counts of a slot over to its new bins."""
 
 
 @generic
@@ -132,7 +132,7 @@ def watch(watch: Any, *arguments: Any) -> None:
 
 @inline
 def lead(booster: Any, *arguments: Any) -> None:
-    """``lead(booster, h, e, first, carry)``: write what the vote is made of into e: mostly the votes h themselves."""
+    """``lead(booster, h, e, first, carry)``: write the inputs of ``vote`` into e: mostly the votes h themselves."""
 
 
 @inline
@@ -152,7 +152,7 @@ def vote(booster: Any, *arguments: Any) -> Any:
 
 @inline
 def settle(booster: Any, *arguments: Any) -> None:
-    """``settle(booster, e, y)``: what the vote depends on learns from the label; after the last learner."""
+    """``settle(booster, e, y)``: update the state of the vote by the label; after the last learner."""
 
 
 @generic
@@ -203,8 +203,8 @@ def explain_classes(committee: Any, *arguments: Any) -> None:
 def credit(booster: Any, *arguments: Any) -> None:
     """``credit(booster, h, e, slopes, leading)``: by how much the score of ``vote`` follows each vote.
 
-    What the sum of slopes times votes leaves of the score belongs to no learner. Where learners vote for classes,
-    slopes[i, c] says how the score of class c follows a vote of learner i for it.
+    The rest of the score, beyond slopes times votes, belongs to no learner. Where learners vote for classes, slopes[i,
+    c] says how the score of class c follows a vote of learner i for it.
     """
 
 

@@ -1,4 +1,4 @@
-"""Folders of compiled code, and whether to trust them: whoever writes there decides what this process runs.
+"""Folders of compiled code, and whether to trust them: their content is executed.
 
 Trusted are folders and files that belong to this user or to root, and that nobody else may write to. The group of the
 user alone (of the same name, without other members) is nobody else. The folder that the user has named may be sticky
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-FOLDER_MODE, FILE_MODE = 0o755, 0o644  # less what the user's mask takes away
+FOLDER_MODE, FILE_MODE = 0o755, 0o644  # before the user's umask
 _BINARY, _NO_LINK = getattr(os, "O_BINARY", 0), getattr(os, "O_NOFOLLOW", 0)
 
 

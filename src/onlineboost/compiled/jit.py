@@ -132,7 +132,7 @@ def _is_ours(event: Any) -> bool:
 
 
 class _CollectorPause(event.Listener):  # type: ignore[misc]
-    """No garbage collection within a compilation: of what it makes, little is garbage before its end.
+    """No garbage collection within a compilation, which makes little garbage before its end.
 
     The collector would look at all of it time and again, an eighth of the time. Numba compiles in one thread at a time.
     """
@@ -160,7 +160,7 @@ event.register("numba:compile", _notice)
 
 @contextmanager
 def without_notice() -> Iterator[None]:
-    """No notice that something is compiled: another one says it."""
+    """Suppress the notice of compilation: another message says it."""
     _notice.hidden += 1
     try:
         yield

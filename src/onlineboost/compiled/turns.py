@@ -1,4 +1,4 @@
-"""Turns of processes that compile: one compiles a function, others that need the same code wait for it.
+"""Turns of processes that compile: one compiles a function, others that need the same code wait.
 
 A turn is a lock on one byte of a file in the folder of compiled code. It ends with the process, however that ends.
 """

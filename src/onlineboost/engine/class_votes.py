@@ -1,4 +1,4 @@
-"""Many classes by one committee, whose learners vote for a class each (``class_tally.py``): the loop and the node.
+"""Multiclass committee whose learners each vote for one class (``class_tally.py``): the loop and the node.
 
 Probabilities are softmax(b scores), where b is learned (``temperature.py``).
 """
@@ -43,7 +43,7 @@ _count = draws.count
 def class_votes(block: Any) -> None:
     """Take all learners through rows of a batch; stops before the last if the committee needs more room.
 
-    ``votes`` has those given before, or gets those of now; of batches it has no rows.
+    ``votes`` has past votes, or gets the present ones; for batches it has no rows.
     """
     batch, answers, votes, committee, to, head, settings, record, work, mode, space, tally, rows = unpack(block)
     h, p, t, n, clock = space.h, space.p, space.t, tally.votes.size, record.clock
@@ -139,7 +139,7 @@ class ClassVotesCommittee(Committee):
 
     @property
     def leaves(self) -> tuple[Committee, ...]:
-        return ()  # it is not one of several committees for classes
+        return ()  # a single committee for all classes
 
     def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
         kinds = dispatch.explain_classes.kernels  # type: ignore[attr-defined]

@@ -1,11 +1,11 @@
 """Multiclass classification: one committee for each class against the rest, and a softmax of their log odds.
 
-Two classes need one committee, whose score has a sign. When a third class comes, it goes on for the positive class, a
-copy of it for the negative one, with its sign turned, and a new one begins for the third class; so does one for every
-further class, at the row where it is first met.
+Two classes need one committee, whose score has a sign. When a third class appears, it continues for the positive class,
+a copy with its sign turned for the negative one, and a new committee starts for the third class, as for every further
+class, at the first row of the class.
 
-Scores become log odds z by Platt scaling, where they are none. The largest is the answer. Probabilities are
-softmax(b z), where b is learned (``temperature.py``): each committee has seen the others' examples only as "the rest".
+Platt scaling turns scores into log odds z, unless they are. The largest is the prediction. Probabilities are softmax(b
+z), with a learned b (``temperature.py``), since each committee knows other classes only as "the rest".
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from onlineboost.loop.record import Record, Settings, new_record
 from onlineboost.loop.temperature import check_temperature, largest, learn_temperature, new_temperature, probabilities
 from onlineboost.storage.validity import Limits
 
-CLIP = 8.0  # log odds beyond it teach nothing about the temperature
+CLIP = 8.0  # larger log odds do not affect the temperature
 
 
 class ClassesHead(NamedTuple):
     platt: Floats  # [classes, 2] as in ``VoteHead``, for parts whose score is not log odds
     inverse: Floats  # [classes, 3]
-    temperature: Floats  # [2] its inverse b, and the information on it
+    temperature: Floats  # [2] inverse temperature b, and its information
 
     def limits(self) -> Limits:
         return {"inverse": INVERSE}
@@ -73,7 +73,7 @@ def finish_classes(block: Any) -> None:
 
 @dataclass
 class OneCommittee(Committee):
-    """One committee for all classes: learner k tells class k from the rest, and what learners share is read once."""
+    """One committee for all classes: learner k separates class k from the rest; shared transforms run once."""
 
     finish: ClassVar[Any] = staticmethod(finish_classes)
 
@@ -113,7 +113,7 @@ class OneCommittee(Committee):
 
 
 def one_committee(node: Committee, n: int) -> OneCommittee:
-    """The committee of a learner alone, for n classes: further learners join it."""
+    """The committee of a single learner for n classes, with a learner for each."""
     learner, old, slots = node.learner, node.settings.n_learners, node.n_slots
     known, head, record = max(old, 2), new_classes_head(n), new_record(n)
     if planning():
@@ -227,7 +227,7 @@ def mean_strengths(found: list[list[tuple[str, int, float]]]) -> list[tuple[str,
 
 
 def with_classes(node: Any, fresh: list[Any]) -> ClassesNode:
-    """A node that knows further classes, for which new committees begin."""
+    """The node with further classes, for which new committees start."""
     node = node if isinstance(node, ClassesNode) else _of_two(node)
     for new in fresh:
         node.leaves[0].succeeded_by(new.leaves[0])

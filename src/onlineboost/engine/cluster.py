@@ -18,7 +18,7 @@ _ENVIRONMENT = {
 
 
 def find_ray(what: str = "engine='ray'") -> Any:
-    """The module ``ray``; ``what`` needs it, says the error if it is not installed."""
+    """The module ``ray``; if it is not installed, the error says that ``what`` needs it."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     try:

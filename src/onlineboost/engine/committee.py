@@ -53,7 +53,7 @@ class Committee(Node):
     transforms: Transforms = ()
     slots: Slots | None = None  # of features; None: rows have slots for ids already
     watch: NoWatch | Watch = adwin.NO_WATCH  # resets learners whose error rises
-    kept: Kept = replay.NOTHING  # the first rows, as long as they are to be replayed
+    kept: Kept = replay.NOTHING  # the first rows, while they are replayed
     names: dict[int, str] = field(default_factory=dict)  # of features by id, if the learner needs them
     n_grown: int = 0  # number of slots, if rows have them already
 
@@ -78,7 +78,7 @@ class Committee(Node):
 
     @property
     def is_old(self) -> bool:
-        """Whether there are neither replays nor pauses any more."""
+        """Whether replays and pauses are over."""
         return bool(self.record.clock[0] >= self.youth)
 
     @property
@@ -87,13 +87,13 @@ class Committee(Node):
         return int(max(replay.last(self.learner.replay), self.learner.youth))
 
     def replace_if_new(self, **states: Any) -> None:
-        """Replace states, where they are others."""
+        """Replace the states that have changed."""
         new = {name: value for name, value in states.items() if getattr(self, name) is not value}
         if new:
             self.replace(**new)
 
     def keep_rows(self, rows: Batch) -> None:
-        """Keep rows of a young stream that were learned, and learn all of them once more if that is due."""
+        """Keep learned rows of a young stream, and replay all of them if that is due."""
         from onlineboost.engine.program import run_slotted
 
         most, seen = replay.last(self.learner.replay), self.n_learned
@@ -126,7 +126,7 @@ class Committee(Node):
     # ---- slots
 
     def take(self, slots: Slots, batch: Batch) -> None:
-        """Take slots among which are new ones, for features of the batch; they get room in all states."""
+        """Use slots with new ones for features of the batch, and make room for them in all states."""
         self.grow(int(slots.used[0]))
         self.replace_if_new(slots=slots)
         if self.learner.needs_names():
@@ -143,7 +143,7 @@ class Committee(Node):
             self.n_grown = n_features
 
     def enlarge(self) -> None:
-        """Make the room that is due after a row."""
+        """Make room that is due after a row."""
         committee, transforms = self.learner.enlarged(self.committee, self.transforms)
         if committee is not self.committee:
             self.replace(committee=committee, transforms=transforms)
@@ -158,7 +158,7 @@ class Committee(Node):
 
     @property
     def capacity(self) -> int:
-        """Number of slots that there is room for, if new ones need nothing else."""
+        """Number of slots with room, if new slots need nothing else."""
         return 0 if self.transforms or self.learner.needs_names() else int(self.learner.capacity(self.committee))
 
     @property
@@ -234,12 +234,12 @@ class Committee(Node):
 
     @property
     def n_left(self) -> int:
-        """How often the values of a feature have left the range that its bins were made for."""
+        """Number of times that values of a feature have left the range of its bins."""
         bins = self.learner.bins_of(self.committee, self.transforms)
         return int(bins.clock[STRAYED]) if bins is not None else 0
 
     def names_left(self, names: Mapping[int, str]) -> list[str]:
-        """The names of the features whose values have done so."""
+        """The names of these features."""
         bins = self.learner.bins_of(self.committee, self.transforms)
         slots = np.flatnonzero(bins.counts[:, LEFT]).tolist() if bins is not None else []
         known = self.names_met(names) if slots else {}

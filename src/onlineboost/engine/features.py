@@ -1,4 +1,4 @@
-"""Features of a node: the slots that its committees have for them, and what is known of each."""
+"""Features of a node: their slots in its committees, names and counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onlineboost.data.batch import Ints32
 
 
 class Features:
-    """What a node knows of features, by its committees; one half of ``Node``."""
+    """The methods of ``Node`` about features."""
 
     parts: tuple[Any, ...]
 
@@ -28,12 +28,12 @@ class Features:
         return [node for node in self.walk() if not node.parts and hasattr(node, "learner")]
 
     def awake(self) -> tuple[Any, ...]:
-        """The parts that see rows at present."""
+        """The active parts, which see rows."""
         return self.parts
 
     @property
     def committees_awake(self) -> list[Any]:
-        """The committees that see rows at present."""
+        """The active committees, which see rows."""
         if not self.parts:
             return self.committees
         return [leaf for part in self.awake() for leaf in part.committees_awake]
@@ -44,7 +44,7 @@ class Features:
         return ()
 
     def share_slots(self) -> None:
-        """Let parts that number features in the same way use the same slots."""
+        """Let parts with the same numbering of features share slots."""
         groups: dict[Any, list[Any]] = {}
         for k, part in enumerate(self.parts):
             for leaf in part.leaves:
@@ -58,12 +58,12 @@ class Features:
                 leaf.slots = first.slots
 
     def may_rest(self, k: int) -> bool:
-        """Whether part k does not see all rows."""
+        """Whether part k may be paused."""
         return False
 
     @property
     def _widest(self) -> Any:
-        """The committee that tells most features apart; None if there is none."""
+        """The committee with most slots; None if there is none."""
         return max(self.committees, key=lambda leaf: leaf.max_slots, default=None)
 
     @property
@@ -82,12 +82,12 @@ class Features:
         return bool(self.committees) and all(leaf.out_of_slots for leaf in self.committees)
 
     def name_features(self, names: Mapping[int, str]) -> None:
-        """Take in the names of features, by id."""
+        """Add names of features, by id."""
         for part in self.parts:
             part.name_features(names)
 
     def columns_not_met(self, names: Iterable[str]) -> list[str]:
-        """Columns that the parameters name and that none of these features belongs to."""
+        """Columns named by parameters, to which none of these features belongs."""
         names = [*names]
         return list(dict.fromkeys(column for leaf in self.committees for column in leaf.learner.unmet_columns(names)))
 
@@ -109,9 +109,9 @@ class Features:
 
     @property
     def n_strayed(self) -> int:
-        """How often the values of a feature have left the range that its bins were made for."""
+        """Number of times that values of a feature have left the range of its bins."""
         return sum(leaf.n_left for leaf in self.committees)
 
     def strayed(self, names: Mapping[int, str]) -> list[str]:
-        """The names of the features whose values have done so, given names by id."""
+        """The names of these features, given names by id."""
         return list(dict.fromkeys(name for leaf in self.committees for name in leaf.names_left(names)))

@@ -1,4 +1,4 @@
-"""Memory of a model: what it takes, and whether a part has used its share."""
+"""Memory of a model: its size, and whether a part has used its share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def n_bytes(root: Node) -> int:
 
 
 def is_full(root: Node) -> bool:
-    """Whether the memory of a part is used up: what else there is to learn is left out."""
+    """Whether a part has used all its memory, so that it cannot learn further features or nodes."""
     return any(leaf.learner.is_full(leaf.committee, leaf.transforms) for leaf in root.committees)
 
 

@@ -1,4 +1,4 @@
-"""Nodes: the parts that a fitted model is made of, as a tree. ``program.py`` runs them."""
+"""Nodes: a fitted model is a tree of them. ``program.py`` runs them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Prepared:
 
     def __init__(self, root: Node) -> None:
         self.of_thread: Any = threading.local()
-        self.states = object()  # another one whenever a state was replaced
+        self.states = object()  # changes whenever a state is replaced
         for node in root.walk():
             node.prepared = weakref.ref(self)
 
     def renew(self) -> None:
-        """Forget all programs: they have addresses of states that are no longer used."""
+        """Drop all programs, which have addresses of replaced states."""
         self.of_thread, self.states = threading.local(), object()
 
 
@@ -51,7 +51,7 @@ def _nothing() -> None:
 
 
 class PastAnswers(NamedTuple):
-    """The answers of all nodes to some rows: enough to learn the rows later as if it were then."""
+    """The answers of all nodes to some rows: enough to learn the rows later, as at the time of the answers."""
 
     votes: Floats32  # [rows, learners of all committees] real votes; [rows, 0]: those of the time when they are learned
     scores: Floats  # [rows, scores of all nodes] those of a node before those of its children; NaN of paused ones
@@ -61,7 +61,7 @@ class PastAnswers(NamedTuple):
 
 
 def of_part(name: str) -> Any:
-    """An attribute or a method of a node that is that of its first part."""
+    """An attribute or method that a node takes from its first part."""
     return property(lambda node: getattr(node.parts[0], name))
 
 
@@ -79,7 +79,7 @@ class Node(Features, ABC):
     n_jobs: int = 1  # number of threads
     away: Any = None  # an ``engine.remote.Away``, if learners may be on other machines
     prepared: Callable[[], Prepared | None] = staticmethod(_nothing)  # programs that have addresses of the states
-    version: Any = None  # another one whenever a state of this node was replaced
+    version: Any = None  # changes whenever a state of this node is replaced
 
     # ---- rows
 
@@ -88,7 +88,7 @@ class Node(Features, ABC):
         """Add the calls that take rows with targets y through this node, and write scores to out, [rows, width]."""
 
     def replace(self, **states: Any) -> None:
-        """Replace states by others, such as larger ones: the one way to do so."""
+        """Replace states by others, such as larger ones; the only way to do so."""
         vars(self).update(states)
         self.version = object()
         prepared = self.prepared()
@@ -96,7 +96,7 @@ class Node(Features, ABC):
             prepared.renew()
 
     def use_threads(self, n: int) -> None:
-        """Learn on this number of threads; parts are divided among them, or the learners of the only one."""
+        """Learn on this number of threads, divided by parts, or by learners if there is one part."""
         if n != self.n_jobs:
             self.n_jobs = n
             self.replace()
@@ -109,11 +109,11 @@ class Node(Features, ABC):
         return self.n_jobs > 1 and len(self.parts) > 1
 
     def countdown(self) -> int:
-        """Number of rows to be learned before the node must be asked (``look``)."""
+        """Number of rows until the node must be asked (``look``)."""
         return min((part.countdown() for part in self.parts), default=NEVER)
 
     def look(self) -> None:
-        """Decide what was to be decided after so many rows."""
+        """Make the decisions that are due after so many rows."""
         for part in self.parts:
             part.look()
 
@@ -144,7 +144,7 @@ class Node(Features, ABC):
 
     @property
     def gives_chances(self) -> bool:
-        """Whether scores alone say how likely each label is, without a temperature that is learned."""
+        """Whether scores alone determine probabilities, without a learned temperature."""
         return self.gives_odds and self.width == 1
 
     @abstractmethod
@@ -154,16 +154,16 @@ class Node(Features, ABC):
     def check_classes(self, n: int) -> None:
         """Raise an error for more classes than it can take."""
 
-    # ---- labels that come late
+    # ---- delayed labels
 
     @property
     def n_answers(self) -> tuple[int, int]:
-        """Number of votes and of scores that ``PastAnswers`` has of a row."""
+        """Numbers of votes and of scores of a row in ``PastAnswers``."""
         pairs = [part.n_answers for part in self.parts]
         return sum(votes for votes, _ in pairs), self.width + sum(scores for _, scores in pairs)
 
     def could_answer(self, answers: PastAnswers) -> bool:
-        """Whether these can be past answers of this node: compiled code uses votes and scores without a check."""
+        """Whether these can be past answers of this node; compiled code does not check them."""
         votes, scores = 0, self.width
         for k, part in enumerate(self.parts):
             n, m = part.n_answers
@@ -175,11 +175,11 @@ class Node(Features, ABC):
         return bool((np.abs(answers.scores[:, : self.width]) <= _LARGEST_SCORE).all())
 
     def may_be_silent(self, k: int) -> bool:
-        """Whether part k gives no answer to some rows: its votes and scores are NaN then."""
+        """Whether part k may give no answer; its votes and scores are then NaN."""
         return False
 
     def fitting(self, answers: PastAnswers) -> PastAnswers:
-        """Past answers as they are read now: none, if there were fewer classes then."""
+        """Past answers of the present shape; none, if there were fewer classes then."""
         votes, scores = self.n_answers
         if answers.scores.shape[1] == scores and answers.votes.shape[1] in (0, votes):
             return answers
@@ -241,7 +241,7 @@ class Node(Features, ABC):
 
     @property
     def n_kept(self) -> int:
-        """Number of rows of the stream that a learner keeps, to learn them more than once."""
+        """Number of rows that a learner keeps to learn them again."""
         return max((leaf.learner.n_kept(leaf.committee) for leaf in self.committees), default=0)
 
     def snapshot(self) -> Self:
@@ -264,7 +264,7 @@ class Node(Features, ABC):
         """Copy read-only arrays, such as those of a memory map: compiled code needs writable ones."""
         vars(self).update({name: writable(value) for name, value in state.items()})
 
-    # ---- reasons
+    # ---- explanations
 
     @abstractmethod
     def explain(self, batches: Mapping[int, Batch], rows: Batch) -> Explained:
@@ -285,7 +285,7 @@ class Node(Features, ABC):
 
     @property
     def may_alarm(self) -> bool:
-        """Whether it may start over."""
+        """Whether it may be reset by drift."""
         return any(part.may_alarm for part in self.parts)
 
     @property
@@ -299,21 +299,21 @@ class Node(Features, ABC):
         return sorted(found, key=lambda alarm: alarm.example)
 
     def forget_alarms(self) -> None:
-        """As if there had been none."""
+        """Reset the alarms."""
         for part in self.parts:
             part.forget_alarms()
 
     def listen(self, notify: Callable[[Any], None]) -> None:
-        """Tell of alarms by this function."""
+        """Call this function on alarms."""
         for part in self.parts:
             part.listen(notify)
 
     def announce(self, alarm: Any) -> None:
-        """Tell of an alarm that was raised on another machine."""
+        """Report an alarm that was raised on another machine."""
         next(part for part in self.parts if part.may_alarm).announce(alarm)
 
     def go_to(self, example: int) -> None:
-        """Go on at this example of the stream, after a time without rows: alarms are numbered by it."""
+        """Continue at this example of the stream after a pause: alarms are numbered by it."""
         for part in self.parts:
             part.go_to(example)
 
@@ -336,7 +336,7 @@ class Node(Features, ABC):
         self.replace()
 
     def bring_back(self) -> None:
-        """Take back what other machines have learned, if they have."""
+        """Take back the states from other machines, if they have any."""
         for part in self.parts:
             part.bring_back()
 
@@ -354,6 +354,6 @@ class Node(Features, ABC):
         return twin
 
     def returned(self, before: Self) -> Self:
-        """This node, which was on another machine, in the place of the one that had stayed here."""
+        """This node, back from another machine, in the place of the old one here."""
         self.parts = tuple(part.returned(old) for part, old in zip(self.parts, before.parts, strict=True))
         return self

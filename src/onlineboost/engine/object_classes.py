@@ -38,7 +38,7 @@ _written, _noted, _corrected = (njit(one.py_func) for one in _KERNELS)
 
 @dataclass
 class ObjectClasses(ObjectNode):
-    """Machines for each class against the rest, in the order of places; that of the first has its sign turned."""
+    """Nodes for each class against the rest, in the order of places; the sign of the first one is turned."""
 
     settings: Settings
     record: Record
@@ -93,7 +93,7 @@ class ObjectClasses(ObjectNode):
 
 
 def objects_with_classes(node: Any, fresh: list[ObjectCommittee]) -> ObjectClasses:
-    """A node that knows further classes, for which new ones begin."""
+    """The node with further classes, for which new nodes start."""
     node = node if isinstance(node, ObjectClasses) else _of_two(node)
     settings, record, head = grown(node, node.n_classes + len(fresh))
     return ObjectClasses(settings, record, (*node.parts, *fresh), head)
@@ -134,7 +134,7 @@ class ClassObjectCommittee(ObjectCommittee):
         booster = link_classes(self.booster, tally, p, t)
         for r, (x, place, weight) in enumerate(examples.rows):
             places = self.committee.places(x, target, learning)
-            tally.votes[:] = np.where(places < k, places, 0)  # classes that are named but were not met yet
+            tally.votes[:] = np.where(places < k, places, 0)  # classes that are declared but have not occurred
             y, number = int(place), int(record.clock[0])
             booster.take(VOTE, number, y)
             _written(tally.scores, answers[r])

@@ -1,4 +1,4 @@
-"""Committees of learners that are Python objects: those of River, of scikit-learn, or copies of ours."""
+"""Committees of Python objects: learners of River, of scikit-learn, or copies of ours."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _corrected(head: Any, score: float, h: Floats32, y: float, weight: float) ->
 
 
 class ObjectNode:
-    """The base of models of Python objects. They have no program: a loop in Python takes rows through them."""
+    """The base of nodes of Python objects. They have no program; a Python loop passes the rows."""
 
     compiled = False
     settings: Settings

@@ -1,4 +1,4 @@
-"""The way of rows through a committee: transforms, then rounds of the booster; and what makes it pause."""
+"""The way of rows through a committee: transforms, then rounds of the booster; and its pauses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onlineboost.transforms.chain import Level
 
 
 class Passage:
-    """The calls of a committee, and what is done where they pause.
+    """The calls of a committee, and the action at each pause.
 
     | it pauses | then |
     | --- | --- |
@@ -95,14 +95,14 @@ class Passage:
         return bool(first == last)
 
     def ends_here(self) -> bool:
-        """Whether there is something to do before the next rows."""
+        """Whether an action is due before the next rows."""
         self.rounds.end()
         done, full = self.rows[2:].tolist()
         return bool(done < self.limits[1] or full or self.settles or self.was_young)
 
     @property
     def was_young(self) -> bool:
-        """Whether there were replays or pauses before these rows."""
+        """Whether replays or pauses were possible before these rows."""
         return self.learns and bool(self.limits[2] < self.node.youth)
 
     def on_stop(self, stage: Stage) -> Key:
@@ -131,10 +131,10 @@ class Passage:
             node.keep_rows(cut(self.slotted, start, done))
             self.rounds.begin()
             if node.is_old and (self.slotted.y.size == 1 or node.n_jobs > 1 or node.away is not None):
-                node.replace()  # calls need not pause any more, and may be divided
+                node.replace()  # from here on without pauses, so calls may be divided
         self.limits[0], self.limits[2] = done, node.n_learned
         if done == stop:
-            if self.slotted.y.size == 1:  # the next row begins here, too: nothing else says where
+            if self.slotted.y.size == 1:  # the next row begins here, too
                 self.rows[0], self.limits[0] = 0, 0
             return (*self.path, "end")
         ends[0] = self._next_replay(done)

@@ -26,14 +26,14 @@ from onlineboost.engine.stage import Divider, Stage, Table
 from onlineboost.loop.loop import Mode
 
 CAPACITY = 1024  # rows that pass a node before the next one
-_DIVIDED = 1 << 15  # the same, where threads divide the work; fewer of long rows, or of many classes
+_DIVIDED = 1 << 15  # the same with several threads; fewer for long rows or many classes
 _MANY_ENTRIES = 1 << 20  # of their rows together
-_AWAY = 1 << 16  # and where actors do, which get it in pieces
+_AWAY = 1 << 16  # the same with actors, which get it in pieces
 _PIECE = 512  # rows that a stage takes at a time there
-_ENTRIES = 1 << 14  # least entries of the rows of a table
+_ENTRIES = 1 << 14  # minimum entries of a table
 ASKING = Mode(False, False, False)
 LEARNING = Mode(True, False, False)
-TOLD = Mode(True, False, True, True)  # with answers that are given already
+TOLD = Mode(True, False, True, True)  # with past answers
 
 _invoke = operator.methodcaller("__call__")
 _pack = functools.lru_cache(256)(lambda n: struct.Struct(f"{n}f").pack_into)
@@ -81,7 +81,7 @@ class Program:
         self._keep()
 
     def _keep(self) -> None:
-        """Take note that the calls are those of the states that there are."""
+        """Note the versions of the states of the calls."""
         if self.table.capacity == 1:
             self._set_due()
             self.stages[0].span[:] = 0, 1
@@ -94,12 +94,12 @@ class Program:
         self.prepared.of_thread.__dict__[self.key] = self
 
     def _set_due(self) -> None:
-        """Find out when nodes are to be asked."""
+        """Compute when nodes are asked next."""
         left = self.root.countdown() if self.table.mode.learning else NEVER
         self.due = NEVER if left == NEVER else self.root.n_learned + left
 
     def look(self) -> None:
-        """Let nodes decide what was to be decided by now."""
+        """Let nodes make the decisions that are due."""
         with schedule.uninterrupted():
             self.root.look()
         self._set_due()
@@ -140,7 +140,7 @@ class Program:
         return self.finders[key].found
 
     def note(self, path: Any, function: Any, *arguments: Any) -> None:
-        """Add a call of a node that sees the rows as they come."""
+        """Add a call of a node that sees the unchanged rows."""
         self.notes[path] = Call(function, self.rows, self.span, *arguments)
 
     # ---- batches
@@ -205,7 +205,7 @@ class Program:
         return PastAnswers(np.concatenate(votes, axis=1), np.concatenate([one[:1] for one in stage.outs], axis=1))
 
     def fill(self, answers: PastAnswers) -> None:
-        """Take past answers for those of now, where there are any."""
+        """Replace present answers by past ones, if there are any."""
         stage = self.stages[0]
         votes = scores = 0
         for one in stage.outs:
@@ -316,7 +316,7 @@ def run_row(
 
 
 def _come_back(root: Node, learning: bool) -> None:
-    """Single rows are for the learners here."""
+    """Bring learners back: single rows are learned here."""
     if root.away is not None:
         root.bring_back()
         if learning:
@@ -343,7 +343,7 @@ def tell_row(root: Node, ids: Ints32, values: Sequence[float], y: float, weight:
 
 
 def run_slotted(root: Node, rows: Batch, mode: Mode, most: int = 2) -> Floats:
-    """Take rows that have slots already through a node: replays, explanations. There may soon be ``most`` of them."""
+    """Pass rows with slots through a node, for replays and explanations; up to ``most`` rows may follow."""
     n, entries = rows.y.size, int(rows.indptr[-1] - rows.indptr[0])
     longest = int(np.diff(rows.indptr).max(initial=0))
     program = _program(root, mode, max(n, most), entries * max(most // max(n, 1), 1), longest, slotted=True)

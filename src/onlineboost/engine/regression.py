@@ -1,4 +1,4 @@
-"""The node of a regressor: targets are scaled (``loop/target_scaling.py``), and its part sees those."""
+"""The node of a regressor: it scales targets (``loop/target_scaling.py``) for its part."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from onlineboost.loop.target_scaling import (
 )
 from onlineboost.storage.validity import require
 
-_FARTHEST = 1e32  # of answers from the center, which may have moved since they were given
+_FARTHEST = 1e32  # maximum distance of past answers from the center, which may have moved
 _LEAST_CHANGE = 1e-9  # of a score that is explained by features
 
 
@@ -47,7 +47,7 @@ class RegressionNode(Node):
     scaling: TargetScaling
     held: Kept = field(default=replay.NO_NUMBERS, kw_only=True)  # the first rows, until there are enough of them
 
-    _begins = False  # whether these are being learned
+    _begins = False  # whether the held rows are being learned
 
     def __post_init__(self) -> None:
         self.share_slots()
@@ -91,7 +91,7 @@ class RegressionNode(Node):
             part.look()
 
     def _answer_first(self, program: Any, span: Ints, learning: bool, y: Floats, out: Floats) -> None:
-        """Answer rows by the targets so far; those that are to be learned are held back."""
+        """Answer rows by the targets so far; rows to learn are held back."""
         start, stop = span.tolist()
         if learning:
             out[start:stop] = self._hold(cut(program().loaded, start, stop)._replace(y=y[start:stop]))
@@ -99,7 +99,7 @@ class RegressionNode(Node):
             out[start:stop] = self.first_answers(self.held.y)
 
     def _hold(self, rows: Batch) -> Floats:
-        """Hold rows back, and learn all of them when there are enough; returns the answers to the rows."""
+        """Hold rows back until there are enough, then learn all of them; returns the answers to the rows."""
         answers, known = [np.empty((0, self.width))], self.held.y
         for y, weight in zip(rows.y.tolist(), rows.weight.tolist(), strict=True):
             answers.append(self.first_answers(known))
@@ -139,10 +139,10 @@ class RegressionNode(Node):
         bounds = [float(known.min()), float(known.max())] * ((self.width - 1) // 2)
         return np.array([[middle, *bounds]])
 
-    # ---- labels that come late
+    # ---- delayed labels
 
     def could_answer(self, answers: PastAnswers) -> bool:
-        """Answers are compared with targets in units of these."""
+        """Past answers are in units of the target."""
         scores = answers.scores[:, : self.width]
         if self.scaling.link == LOG:
             return super().could_answer(answers) and not bool((scores <= 0).any())
@@ -199,7 +199,7 @@ class RegressionNode(Node):
         return False
 
     def probabilities(self, scores: Floats) -> Floats:
-        """There are none."""
+        """Regression has no probabilities."""
         return np.full((len(scores), 1), np.nan)
 
     def importances(self) -> dict[int, float]:
@@ -228,7 +228,7 @@ class RegressionNode(Node):
 
 
 def chord(scaling: TargetScaling, last: Floats, change: Floats) -> tuple[Floats, Floats]:
-    """The answers of scores by a link, and their slope from scores without this change."""
+    """Predictions for scores by a link, and the slope between two scores."""
     with_all, without = (answers_in_units(scaling, scores) for scores in (last, last - change))
     return with_all, (with_all - without) / np.where(np.abs(change) > _LEAST_CHANGE, change, np.inf)
 

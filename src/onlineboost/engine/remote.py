@@ -3,7 +3,7 @@
 An actor learns every batch in its turn. A group gets the numbers that the group before it has carried, so the result
 is that of one process, bit for bit. The head, the record and the stack stay here. ``Team`` looks after the actors.
 
-While learners are away, the states here are old: whoever reads them brings the learners back first.
+While learners are away, the states here are old: bring the learners back before reading them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class PartOfEnsemble:
         self.node = node
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without room that is not in use: it comes back with the next row that is learned."""
+        """The state without unused room, which comes back with the next learned row."""
         return {"node": self.node.trimmed()}
 
     def run(self, rows: Batch, carry: Any, n_slots: int) -> tuple[Any, ...]:
@@ -121,7 +121,7 @@ def divided(node: Any) -> list[GroupOfLearners]:
 
 
 class Away:
-    """Where the learners of a model are while Ray runs them: in actors, or here."""
+    """The location of a model's learners while Ray runs them: in actors, or here."""
 
     def __init__(self, ray: Any, workers: int | None, teams: int = 1) -> None:
         self.ray, self.teams = ray, teams
@@ -154,7 +154,7 @@ class Away:
                 yield first, last, team.results(number)
 
     def shared(self, n: int) -> list[Away]:
-        """As many as there are parts, each with a team of its own; they take turns, and share the cores."""
+        """One per part, each with its own team; teams take turns and share the cores."""
         self.shares = [Away(self.ray, self.workers, n) for _ in range(n)]
         return self.shares
 

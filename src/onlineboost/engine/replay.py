@@ -1,6 +1,6 @@
 """Replay: while a stream is young, all rows so far are learned again, in a random order.
 
-With ``replay = 512`` that is after 64, 128, 256 and 512 rows: some 1,000 updates more in all.
+``replay = 512`` replays after 64, 128, 256 and 512 rows: about 1,000 more updates.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class KeptNumbers(Kept):
         return super().limits() | {"y": (-HUGE, HUGE)}
 
     def check_labels(self, n_classes: int) -> None:
-        """Any number is one."""
+        """Any number is a label."""
 
 
 NOTHING = Kept(*joined([]))
@@ -85,15 +85,15 @@ def planned_rows(sizes: Any, most: int, kind: type[Kept] = Kept) -> Kept:
 
 
 def last(most: int) -> int:
-    """The number of rows after which they are replayed for the last time; 0: never."""
+    """The number of rows at the last replay; 0: no replays."""
     return 1 << (most.bit_length() - 1) if most >= FIRST else 0
 
 
 def is_due(seen: int, most: int) -> bool:
-    """Whether rows are replayed when so many have been learned."""
+    """Whether a replay is due after so many rows."""
     return FIRST <= seen <= most and seen & (seen - 1) == 0
 
 
 def next_due(seen: int) -> int:
-    """The number of rows after which rows are replayed next, if so many have been learned."""
+    """The number of rows at the next replay, after so many rows."""
     return max(FIRST, 1 << seen.bit_length())

@@ -14,8 +14,8 @@ from onlineboost.loop.adwin import Watch
 from onlineboost.loop.link import CARRIED, Table
 from onlineboost.loop.loop import Place, Space
 
-_NUMBERS = 1 << 16  # most votes between the learners and the head: they stay in the cache of a core
-_ROWS = 1024  # most rows between them
+_NUMBERS = 1 << 16  # maximum votes between learners and head, so that they stay in the cache of a core
+_ROWS = 1024  # maximum rows between them
 
 
 def rows_on_the_way(n_learners: int, capacity: int) -> int:
@@ -47,7 +47,7 @@ class Rounds:
         if isinstance(node.watch, Watch) and mode.learning and not mode.replaying:
             states = node.watch, node.committee, node.record, rows, table
             self.calls.append(Call(loop.look_out, batch, scores, *states))
-            self.step = 1  # a learner that is reset must not see the next row before
+            self.step = 1  # a learner must be reset before it sees the next row
         stage.votes.append(votes)
 
     def add(self, stage: Stage) -> None:

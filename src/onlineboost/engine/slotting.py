@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write(rows: Batch, into: Batch) -> None:
-    """Copy rows into memory that stays where it is."""
+    """Copy rows into fixed memory."""
     first, last = int(rows.indptr[0]), int(rows.indptr[-1])
     into.indptr[: rows.indptr.size] = rows.indptr - first
     into.indices[: last - first], into.values[: last - first] = rows.indices[first:last], rows.values[first:last]

@@ -1,8 +1,8 @@
-"""Stages: compiled calls over memory that stays where it is, in the order in which rows pass them.
+"""Stages: compiled calls over fixed memory, in the order in which rows pass them.
 
 A call that needs Python returns True: memory is short, a replay is due, the error has risen. Its node is asked, may
-replace states, and says where to go on. Python's ``any`` runs the calls and stops at the first that says so, so between
-two calls that do not no code of Python is run.
+replace states, and says where to go on. Python's ``any`` runs the calls and stops at the first True, so no Python code
+runs between other calls.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class Stage:
         self.within_node: dict[Key, tuple[int, int]] = {}  # which of them belong to a node
         self.outs: list[Floats] = []  # the scores of all nodes, each before those of its parts
         self.votes: list[Floats32] = []  # of all committees
-        self.alive: list[Any] = []  # whose memory the calls use
-        self.nodes: list[tuple[Any, Any]] = []  # whose states they use, and the versions of these
+        self.alive: list[Any] = []  # nodes whose memory the calls use
+        self.nodes: list[tuple[Any, Any]] = []  # nodes whose states the calls use, and their versions
         self.states = self.program.prepared.states
         self.add(self)
         self.plain = all(map(_is_compiled, self.calls))
@@ -179,7 +179,7 @@ class Stage:
         self.on_begin(inner.begin)
 
     def silent(self, part: Any) -> None:
-        """Take note of a part that does not answer."""
+        """Note a part that does not answer."""
         votes, scores = part.n_answers
         self.outs.append(np.full((self.table.capacity, scores), np.nan))
         self.votes.append(np.full((self.table.capacity, votes), np.nan, np.float32))
@@ -222,7 +222,7 @@ class Stage:
 
 
 def _is_compiled(call: Any) -> bool:
-    """Whether no code of Python is run."""
+    """Whether all calls are compiled."""
     return isinstance(call, functools.partial)
 
 

@@ -1,4 +1,4 @@
-"""Adaptive: any booster or learner, for streams that change; an ensemble of it and of a fast learner."""
+"""Adaptive: concept drift for any booster or learner, in an ensemble with a fast learner."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RESETS: tuple[Reset, ...] = ("all", "learners", "none")
 
 @dataclass(eq=False, repr=False)
 class Adaptive(Around, Ensemble):
-    """Any booster or learner for concept drift: it is reset when its error rises, beside a learner that adapts fast.
+    """Wrapper for concept drift: resets a booster or learner when its error rises, and stacks it with a fast learner.
 
     Parameters
     ----------
@@ -35,8 +35,7 @@ class Adaptive(Around, Ensemble):
     fast : learner or None, default=None
         Learner that adapts quickly; None: ``Linear(standardize=True, learning_rate=32)``.
     reset : {"all", "learners", "none"}, default="all"
-        Part that is reset when its error rises: the whole model ("all"), single weak learners ("learners"), or nothing
-        ("none").
+        Reset when the error rises: the whole model ("all"), single weak learners ("learners"), or nothing ("none").
     delta : float, default=0.002
         Confidence parameter of the drift detector ADWIN; a lower value gives fewer alarms.
     n_jobs : int or None, default=None
@@ -96,7 +95,7 @@ class Adaptive(Around, Ensemble):
         return restarting.verdict(node, inner, "The model without the fast learner")
 
     def _model(self) -> Any:
-        """A new model of the kind that adapts."""
+        """A new wrapped model."""
         if self.estimator is None:
             return SafeBoost()
         if not isinstance(self.estimator, OnlineClassifier):

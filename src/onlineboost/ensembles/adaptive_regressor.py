@@ -1,4 +1,4 @@
-"""AdaptiveRegressor: any regressor, for streams that change: it starts over when its error rises.
+"""AdaptiveRegressor: concept drift for any regressor, which is reset when its error rises.
 
 Errors e = |y - answer| are made numbers from 0 to 1 for ADWIN (``loop/adwin.py``): u = e / (e + m), where m is the
 running mean error since the model began, in which no error counts as more than 4 m. So neither the unit of the target
@@ -28,9 +28,9 @@ from onlineboost.parameters import check_between
 from onlineboost.regressor import OnlineRegressor
 from onlineboost.storage.validity import COUNT, SUM, Limits
 
-_FIRST = 16  # errors that count as they are
-_MOST = 4.0  # of other errors, in means
-_GRAIN = 1024.0  # parts of 1
+_FIRST = 16  # first errors, which are not limited
+_MOST = 4.0  # limit of other errors, in means
+_GRAIN = 1024.0  # steps from 0 to 1
 
 
 class Usual(NamedTuple):
@@ -64,7 +64,7 @@ def _notice(windows: Windows, usual: Usual, error: float, delta: float) -> bool:
 
 @njit
 def watch_errors(block: Any) -> bool:
-    """Go through rows; whether the error has risen. Then ``stop`` is the row after the one at which it has."""
+    """Check rows; returns whether the error has risen. ``stop`` is then the row after the alarm."""
     span, windows, usual, answers, y, weight, delta, stop = unpack(block)
     for r in range(span[0], span[1]):
         if weight[r] > 0 and _notice(windows, usual, abs(y[r] - answers[r, 0]), delta):
@@ -75,7 +75,7 @@ def watch_errors(block: Any) -> bool:
 
 @dataclass
 class RestartRegression(Restart):
-    """The node of a regressor that starts over at an alarm."""
+    """The node of a regressor that is reset at an alarm."""
 
     usual: Usual = field(default_factory=new_usual)
     names: dict[int, str] = field(default_factory=dict)  # of features by id
@@ -90,7 +90,7 @@ class RestartRegression(Restart):
         stage.mark("end")
 
     def _on_alarm(self, path: Key, stop: Ints, stage: Stage) -> Key:
-        """Start over; the driver goes on with the rest, which the old part has learned too."""
+        """Reset; the driver continues with the remaining rows, which the old part has learned too."""
         fresh = self.spec._model()._new_node(0, self.settings.seed)
         fresh.name_features(self.names)
         self.start_over(fresh)
@@ -111,7 +111,7 @@ class RestartRegression(Restart):
 
 @dataclass(eq=False, repr=False)
 class AdaptiveRegressor(Listening, OnlineRegressor):
-    """Any regressor for concept drift: it is reset when its error rises.
+    """Wrapper for concept drift: resets a regressor when its error rises.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class AdaptiveRegressor(Listening, OnlineRegressor):
     on_drift: Callable[[Alarm], object] | None = None
 
     def _model(self) -> Any:
-        """A new regressor of the kind that starts over."""
+        """A new wrapped regressor."""
         if self.estimator is None:
             return OnlineGradientBoost()
         if not isinstance(self.estimator, OnlineRegressor) or isinstance(self.estimator, AdaptiveRegressor):

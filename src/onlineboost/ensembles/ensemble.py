@@ -1,4 +1,4 @@
-"""Stacked ensembles: models of several kinds on the same rows, under one stack that learns whom to trust."""
+"""Stacked ensembles: models of several types on the same rows, weighted by an online stack."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ STRENGTH = "share of the influence on the members, by their gains"  # of feature
 
 
 class Ensemble(Listening, OnlineClassifier):
-    """Models on the same rows; ``stack.py`` has the stack of their scores. A subclass says which models."""
+    """Models on the same rows, with a stack of their scores (``stack.py``). Subclasses define the models."""
 
     random_state: Any
 
     @abstractmethod
     def _parts(self) -> list[OnlineClassifier]:
-        """New models, the light ones first."""
+        """New members, the light ones first."""
 
     def _parts_for_classes(self) -> list[OnlineClassifier]:
-        """``_parts`` for more than two classes; one that differs begins anew where the third class comes."""
+        """``_parts`` for more than two classes; a member that differs is replaced when the third class appears."""
         return self._parts()
 
     @abstractmethod
     def _n_light(self) -> int:
-        """Number of the first parts that see every row; the others may rest (``resting.py``)."""
+        """Number of first members that see every row; the others may be paused (``resting.py``)."""
 
     def _rests_on_short_rows(self) -> bool:
-        """Whether these rest on short rows too, where there are more features than slots."""
+        """Whether these are paused on short rows too, if there are more features than slots."""
         return False
 
     def _stacks_steadily(self) -> bool:
@@ -54,11 +54,11 @@ class Ensemble(Listening, OnlineClassifier):
         return False
 
     def _number_of(self, k: int) -> int:
-        """The number from which part k gets its seed."""
+        """The number that the seed of member k is derived from."""
         return k
 
     def _first_seed(self) -> int:
-        """The seed, from which the parts get theirs."""
+        """The seed, from which members get theirs."""
         return seed_of(self.random_state)
 
     def _base_learner(self) -> Any:
@@ -117,7 +117,7 @@ class Ensemble(Listening, OnlineClassifier):
 
     @property
     def n_paused_(self) -> int:
-        """Number of members that are paused because they cost much and do not improve accuracy."""
+        """Number of members that are paused, because they are slow and do not improve accuracy."""
         return self._node().n_resting
 
     def verdict(self) -> str:
@@ -170,14 +170,14 @@ class Ensemble(Listening, OnlineClassifier):
 
 
 def _successor(model: OnlineClassifier, old: Any) -> Any:
-    """A new node in the place of one of another model, with the features known so far."""
+    """A new node in the place of a node of another model, with the features known so far."""
     fresh: Any = model._new_node(0, old.settings.seed)
     old.leaves[0].succeeded_by(fresh.leaves[0])
     return fresh
 
 
 def _seed(seed: int, k: int, part: OnlineClassifier) -> int:
-    """The seed of part k; parts of an ensemble within get others."""
+    """The seed of member k; members of an inner ensemble get others."""
     return (seed + (1000 * (k + 1) if isinstance(part, Ensemble) else k)) % (1 << 63)
 
 
@@ -188,11 +188,11 @@ class StackedEnsemble(Ensemble):
     Parameters
     ----------
     estimators : list of estimators
-        Boosters, learners or ensembles; boosters of Python objects are not possible.
+        Boosters, learners or ensembles, but no boosters of Python objects.
     max_classes : int, default=100
         Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
     n_always_active : int or None, default=None
-        Number of the first estimators that learn every row; the others are paused where they cost much and do not
+        Number of the first estimators that learn every row; the others are paused while they are slow and do not
         improve accuracy. None: all.
     random_state : int, NumPy generator or None, default=None
         Random seed of the estimators, in place of their own; None: a new seed for each ``fit``.

@@ -22,24 +22,24 @@ from onlineboost.parameters import check_bool, check_one_of, check_whole
 Effort = Literal["low", "normal", "high"]
 EFFORTS: tuple[Effort, ...] = ("low", "normal", "high")
 _MB: dict[Effort, int] = {"low": 256, "normal": 512, "high": 2048}
-_MB_BEFORE = 512  # of each part with trees, in models of older versions
-_MEMORY_MB = 64  # for the rows that are kept, at most
+_MB_BEFORE = 512  # memory of each member with trees, in models of older versions
+_MEMORY_MB = 64  # maximum for kept rows
 _SETTLING = 0.2
-_CLASSES = 64  # of more than two, each gets one of so many shares of the memory of trees
+_CLASSES = 64  # with more than two classes, each gets one of so many shares of the trees' memory
 
 
 @dataclass(eq=False, repr=False)
 class OnlineBoostClassifier(Ensemble):
-    """The default classifier, without anything to tune: linear models and boosted trees under one stack.
+    """The default classifier, which needs no tuning: linear models and boosted trees under one stack.
 
     Good on tables and text, with and without concept drift, on short and long streams. One member learns all pairs of
-    features, and another is reset when its error rises; trees are paused where they cost much and do not improve
+    features, and another is reset when its error rises; trees are paused while they are slow and do not improve
     accuracy.
 
     Parameters
     ----------
     effort : {"low", "normal", "high"}, default="normal"
-        Number and size of the members: more effort takes more time and gives fewer errors.
+        Number and size of the members: a higher effort takes more time and makes fewer errors.
     max_classes : int, default=100
         Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
     pairs : bool, default=True
@@ -101,7 +101,7 @@ class OnlineBoostClassifier(Ensemble):
         return [*self._light(), *trees, *self._small()]
 
     def _small(self) -> list[OnlineClassifier]:
-        """Parts for few features and few rows, and the memory; Newton of older versions forgets at one rate."""
+        """Members for few features and few rows, and the memory; Newton of older versions forgets at one rate."""
         mb = min(max(self._mb() // 8, 1), _MEMORY_MB) if self._mb() else _MEMORY_MB
         keeps = check_bool("memory", self.memory) and self.effort != "low"
         memory = [BatchBoost(max_mb=mb, gentle=self._stacks_steadily())] if keeps else []
@@ -117,7 +117,7 @@ class OnlineBoostClassifier(Ensemble):
         return self.max_mb or None
 
     def _tree_mb(self, n: int) -> int:
-        """Megabytes for the histograms of each part with trees, of one of so many classes: half of all."""
+        """Megabytes for the histograms of each member with trees, per class: half of all."""
         if not self._mb():
             return _MB_BEFORE
         return max(self._mb() // (2 * _N_TREES[self.effort] * n), 1)
@@ -126,7 +126,7 @@ class OnlineBoostClassifier(Ensemble):
         return len(self._light())
 
     def _number_of(self, k: int) -> int:
-        """The others have the seeds that they have without pairs."""
+        """The other members have the same seeds as without pairs."""
         first = len(_linear())
         if not self.pairs or k < first:
             return k
@@ -187,4 +187,4 @@ _TREES: dict[Effort, Callable[[int], list[OnlineClassifier]]] = {
     "normal": _trees,
     "high": _many_trees,
 }
-_N_TREES: dict[Effort, int] = {"low": 1, "normal": 2, "high": 4}  # parts with trees
+_N_TREES: dict[Effort, int] = {"low": 1, "normal": 2, "high": 4}  # members with trees

@@ -1,20 +1,21 @@
-"""The node of an ensemble of regressors: its parts, a stack on their scores, and intervals.
+"""The node of an ensemble of regressors: its members, a stack on their scores, and intervals.
 
-All in the units of ``engine/regression.py``, with t the scaled target.
+All numbers are in the units of ``engine/regression.py``; t is the scaled target.
 
-**Parts.** Two linear models come first. The third part, which remembers most, learns what the second one leaves, and
-its score is that of both. There may be two more parts of the same kind on the logarithm of the target: they see rows
-if the first 16 targets are positive and the largest is more than twice the smallest. Their scores are made targets, t,
-before they are stacked. A later target that is not positive counts there as one far below the others.
+**Members.** Two linear models come first. The third member, which remembers most, learns the residuals of the second
+one, and its score is that of both. There may be two more members of the same kind on the logarithm of the target: they
+see rows if the first 16 targets are positive and the largest is more than twice the smallest. Their scores are
+converted to the scale of t before they are stacked. A later target that is not positive counts there as one far below
+the others.
 
-**Stack.** Scores of the parts, kept within the range of targets so far and a tenth of it on both sides, and a constant
-1 are x; their mean without the constant is a. The answer is a + w.x, within the same bounds. After the label
+**Stack.** Scores of the members, kept within the range of targets so far and a tenth of it on both sides, and a
+constant 1 are x; their mean without the constant is a. The answer is a + w.x, within the same bounds. After the label
 
     A <- F A + x x',   b <- F b + (t - a) x,   w = argmin w'(A + R) w - 2 w'b
 
-with F = .998, and no part counts less than 0 (w is at least -1 / parts): two parts that disagree far from the rows met
-cannot cancel. R is diagonal, the mean square of the targets (1 for the constant): one example of equal weights. The
-minimum is followed by two rounds over the coordinates for each row, from the weights of the row before.
+with F = .998, and no member has a weight below 0 (w is at least -1 / members), so members that disagree far from the
+rows seen cannot cancel. R is diagonal, the mean square of the targets (1 for the constant): one example of equal
+weights. The minimum is followed by two rounds over the coordinates for each row, from the weights of the row before.
 
 **Intervals.** The scale s of an error is what the last part, which learns |t - answer| less its running mean, expects;
 at least a quarter of that mean. The interval is from answer - u s to answer + v s. For each level alpha, u and v follow
@@ -44,8 +45,8 @@ from onlineboost.storage.validity import COUNT, SUM, Limits, check_products, req
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95, 0.99)
 FORGETTING = 0.998
-_BASE, _FOLLOWER = 1, 2  # numbers of parts
-_LEAST_RATIO = 2.0  # of the largest of the first targets and the smallest, for parts on the logarithm
+_BASE, _FOLLOWER = 1, 2  # numbers of members
+_LEAST_RATIO = 2.0  # ratio of the largest and smallest first target, for members on the logarithm
 _ROUNDS = 2  # over the weights of the stack, for each row
 _TYPICAL_RATE = 0.002  # share of the last error in the running mean
 _LEAST_SCALE = 0.25  # of the running mean
@@ -55,9 +56,9 @@ _SQUARE_RATE = 1e-3
 
 
 class NumberStack(NamedTuple):
-    weights: Floats  # [parts + 1] the last is the constant
-    products: Floats  # [parts + 1, parts + 1] A; its upper triangle counts
-    moment: Floats  # [parts + 1] b
+    weights: Floats  # [members + 1] the last is the constant
+    products: Floats  # [members + 1, members + 1] A; its upper triangle counts
+    moment: Floats  # [members + 1] b
     range: Floats  # [2] of targets so far, and 0
     square: Floats  # [1] running mean of squared targets
 
@@ -79,7 +80,7 @@ class Spread(NamedTuple):
 
 
 class LogParts(NamedTuple):
-    awake: Ints  # [1] whether the parts on the logarithm see rows
+    awake: Ints  # [1] whether the members on the logarithm see rows
 
     def limits(self) -> Limits:
         return {"awake": (0, 1)}
@@ -96,7 +97,7 @@ def new_spread() -> Spread:
 
 @njit
 def stack_numbers(block: Any) -> None:
-    """Answers z from the scores of the parts, [parts, rows], and what the last part learns of their errors.
+    """Predictions z from the scores of the members, [members, rows], and targets of the last part: their errors.
 
     ``middle`` gets z, and ``typical`` the running mean of the errors before each row. Answers that are ``given`` are
     in the units of y.
@@ -145,7 +146,7 @@ def _read(scores: Floats, r: int, plain: int, x: Floats) -> None:
 
 @hot
 def _bound(stack: NumberStack, x: Floats) -> float:
-    """Keep scores of parts within bounds; returns their mean."""
+    """Keep scores of members within bounds; returns their mean."""
     n, mean = x.size - 1, 0.0
     for k in range(n):
         x[k] = _bounded(stack, x[k])
@@ -231,7 +232,7 @@ def _count(record: Record, weight: float) -> None:
 
 
 def _kept(bounded: Floats, value: Floats) -> Floats:
-    """The share of a value that is left of it within bounds."""
+    """The share of a value that remains within bounds."""
     found: Floats = np.where(bounded == value, 1.0, bounded / np.where(value == 0, 1.0, value))
     return found
 
@@ -241,11 +242,11 @@ _LEVELS = np.array([(1 - coverage) / 2 for coverage in COVERAGES])
 
 @dataclass
 class RegressionEnsemble(RegressionNode):
-    """Parts and the stack on them; the last part learns the size of errors."""
+    """Members and the stack on them; the last part learns the size of errors."""
 
     stack: NumberStack
     spread: Spread
-    logs: TargetScaling | None = None  # of parts on the logarithm, if there may be some
+    logs: TargetScaling | None = None  # state of members on the logarithm, if there may be some
     log_parts: LogParts | None = None
 
     @property
@@ -260,7 +261,7 @@ class RegressionEnsemble(RegressionNode):
 
     @property
     def n_plain(self) -> int:
-        """Number of parts before those on the logarithm."""
+        """Number of members before those on the logarithm."""
         return len(self.parts) - (1 if self.logs is None else 3)
 
     def awake(self) -> tuple[Any, ...]:
@@ -305,7 +306,7 @@ class RegressionEnsemble(RegressionNode):
         least, most = low - (high - low) / 10, high + (high - low) / 10
         scores = np.array([one.scores[:, 0] for one in found])
         scores[_FOLLOWER] += scores[_BASE]
-        inner = np.ones(scores.shape)  # slopes of scores in those of the parts
+        inner = np.ones(scores.shape)  # slopes of scores in those of the members
         if n > self.n_plain and self.logs is not None:
             base, follower = found[self.n_plain :]
             scores[self.n_plain + 1] += scores[self.n_plain]
@@ -329,7 +330,7 @@ class RegressionEnsemble(RegressionNode):
         return self.log_parts is not None and self.n_plain <= k < len(self.parts) - 1
 
     def may_be_silent(self, k: int) -> bool:
-        return True  # while the first rows are held back, and parts on the logarithm at any time
+        return True  # while the first rows are held back; members on the logarithm at any time
 
     def check(self) -> None:
         super().check()
@@ -351,5 +352,5 @@ class RegressionEnsemble(RegressionNode):
         return mean_importances(self._trees)
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
-        """The features' shares of the gain of all splits, mean over the parts that are trees."""
+        """The features' shares of the gain of all splits, mean over the members that are trees."""
         return mean_strengths([part.strengths(names) for part in self._trees])

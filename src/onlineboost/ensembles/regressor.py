@@ -1,4 +1,4 @@
-"""OnlineBoostRegressor: the default for numbers, an ensemble of boosted trees and linear models."""
+"""OnlineBoostRegressor: the default regressor, an ensemble of boosted trees and linear models."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Goal = Literal["auto", "log", "identity"]
 GOALS: tuple[Goal, ...] = ("auto", "log", "identity")
 _MB = 512  # for the histograms of a part
 _TREES = 40  # of a part
-_LEAST_TARGET = 1e-30  # that has a logarithm
+_LEAST_TARGET = 1e-30  # smallest target that has a logarithm
 _POSITIVE = "a number above 0, since its logarithm is learned (target='auto', --target auto, takes any number)"
 _LOW = tuple(round((1 - coverage) / 2, 6) for coverage in COVERAGES)
 _HIGH = tuple(round(1 - low, 6) for low in _LOW)
@@ -43,7 +43,7 @@ _HIGH = tuple(round(1 - low, 6) for low in _LOW)
 
 @dataclass(eq=False, repr=False)
 class OnlineBoostRegressor(OnlineRegressor):
-    """The default regressor, without anything to tune: boosted trees and linear models under one stack.
+    """The default regressor, which needs no tuning: boosted trees and linear models under one stack.
 
     The trees remember all, many or few rows, and one of the linear models forgets fast. Prediction intervals keep their
     coverage, also after concept drift.
@@ -90,7 +90,7 @@ class OnlineBoostRegressor(OnlineRegressor):
         return Numbers(least=_LEAST_TARGET, expected=_POSITIVE) if self.target == "log" else Numbers()
 
     def _parts(self) -> list[OnlineGradientBoost | LeastSquares | BatchBoostRegressor]:
-        """The models under the stack; with ``target="auto"``, the last two learn the logarithm."""
+        """The members; with ``target="auto"``, the last two learn the logarithm."""
         memory = [BatchBoostRegressor()] if check_bool("memory", self.memory) else []
         return [*self._online_parts(), *memory, *(self._log_parts() if self.target == "auto" else ())]
 
@@ -205,8 +205,8 @@ class OnlineBoostRegressor(OnlineRegressor):
     def report(self) -> Report:
         """The weight of each member in the stack, and its error.
 
-        ``excess alone`` is the error of the member alone in excess of the stack's: the root of the difference of their
-        mean squared errors over the last 500 examples or so, in units of the target.
+        ``excess alone`` is the excess error of the member alone over the stack's: the root of the difference of their
+        mean squared errors over about the last 500 examples, in units of the target.
 
         Returns
         -------
@@ -223,7 +223,7 @@ class OnlineBoostRegressor(OnlineRegressor):
         return Report(title, self.n_seen_, "member", self._part_names(), columns, bars, None, error)
 
     def _part_names(self) -> list[str]:
-        """The parts that see rows, as they are shown."""
+        """Names of the active members."""
         names = [brief(part) for part in self._check_fitted().spec._parts()][: self.weights_.size]
         return [f"{name} of the logarithm" if k >= self._node().n_plain else name for k, name in enumerate(names)]
 
@@ -237,11 +237,11 @@ class OnlineBoostRegressor(OnlineRegressor):
 
 
 def _excess(stack: NumberStack, n: int) -> Floats:
-    """By how much each part alone errs more than the stack lately: the root of the excess of its squared errors.
+    """Recent excess error of each member alone over the stack: the root of the excess of its squared errors.
 
-    In the letters of ``ensembles/regression.py``, with r = t - a: the squared error of part i less that of a is
-    x_i^2 - 2 a x_i + a^2 - 2 r x_i + 2 r a, and that of the stack less that of a is (w.x)^2 - 2 r w.x. Their means are
-    sums over A and b.
+    In the letters of ``ensembles/regression.py``, with r = t - a: the squared error of member i less that of a is x_i^2
+    - 2 a x_i + a^2 - 2 r x_i + 2 r a, and that of the stack less that of a is (w.x)^2 - 2 r w.x. Their means are sums
+    over A and b.
     """
     A, b, w = stack.products[: n + 1, : n + 1], stack.moment[: n + 1], stack.weights[: n + 1]
     A = np.triu(A) + np.triu(A, 1).T

@@ -1,4 +1,4 @@
-"""Restarting: any booster or learner, for streams that change: it starts over when its error rises."""
+"""Restarting: concept drift for any booster or learner, which is reset when its error rises."""
 
 from __future__ import annotations
 
@@ -66,16 +66,16 @@ def new_clock() -> Clock:
 
 @dataclass
 class Restart(Node):
-    """A node whose one part starts over when its error rises. A subclass says how errors are watched."""
+    """A node whose one part is reset when its error rises. Subclasses define how errors are watched."""
 
     parts: tuple[Any, ...]
     windows: Windows
-    spec: Any  # the model that this was made by
+    spec: Any  # the model of this node
     notify: Callable[[Alarm], None]
 
     @property
     def part(self) -> Any:
-        """The part since the last restart."""
+        """The part since the last reset."""
         return self.parts[0]
 
     settings = of_part("settings")
@@ -90,7 +90,7 @@ class Restart(Node):
     strengths = of_part("strengths")
 
     def start_over(self, fresh: Any) -> None:
-        """Go on with a new part, and tell of the alarm."""
+        """Continue with a new part, and report the alarm."""
         fresh.use_threads(self.part.n_jobs)
         for node in fresh.walk():
             node.prepared = self.prepared
@@ -110,7 +110,7 @@ class Restart(Node):
 
     @property
     def watching(self) -> Any:
-        """What raises the alarms."""
+        """The states that raise alarms."""
         return self.windows
 
     @property
@@ -136,10 +136,10 @@ class Restart(Node):
 
 @dataclass
 class RestartCommittee(Restart):
-    """A committee that starts over, as a whole or single learners, when there are more mistakes."""
+    """A committee that is reset, as a whole or by single learners, when mistakes increase."""
 
     clock: Clock = field(default_factory=new_clock)
-    n_told = 0  # alarms that were told of, of single learners
+    n_told = 0  # reported alarms of single learners
 
     leaves = of_part("leaves")
     n_answers = of_part("n_answers")
@@ -168,7 +168,7 @@ class RestartCommittee(Restart):
         return (*path, "begin")
 
     def _tell(self) -> None:
-        """Tell of learners that were reset."""
+        """Report learners that were reset."""
         told, self.n_told = self.n_told, self.n_alarms
         for alarm in self.alarms(told) if told < self.n_told else ():
             later(partial(self.notify, alarm))
@@ -204,7 +204,7 @@ class RestartCommittee(Restart):
 
 
 class Listening(OnlineModel):
-    """A model with alarms, and a function that is told of them."""
+    """A model with alarms, and a function to call on them."""
 
     _one_committee = False
 
@@ -232,13 +232,13 @@ class Listening(OnlineModel):
             raise ParameterError("on_drift", self.on_drift, "a function of an Alarm, or None")
 
     def _notify(self, alarm: Alarm) -> None:
-        """Tell of an alarm."""
+        """Report an alarm."""
         if self.on_drift is not None:
             self.on_drift(alarm)
 
 
 class Around:
-    """A model around another one, which may have started over."""
+    """A wrapper of a model that may have been reset."""
 
     _check_fitted: Any  # of ``OnlineModel``
 
@@ -248,19 +248,19 @@ class Around:
         return self._inside(copied=True)
 
     def _inside(self, copied: bool = False) -> Any:
-        """The model since it last started over; unless it is copied, it shares the memory of the node."""
+        """The model since its last reset; unless it is copied, it shares the memory of the node."""
         fitted: Fitted = self._check_fitted()
         node, model = self._watched(fitted), fitted.spec._model()
         if copied:
             fitted = fitted.copied()
             node = self._watched(fitted)
-        node = (node.part if isinstance(node, Restart) else node).trimmed()  # of its own, which has other programs
+        node = (node.part if isinstance(node, Restart) else node).trimmed()  # a copy has other programs
         model._fitted = replace(fitted, spec=model.clone(), root=node)
         return model
 
     @abstractmethod
     def _watched(self, fitted: Fitted) -> Any:
-        """The node that may start over."""
+        """The node that may be reset."""
 
     def report(self) -> Report:
         """The report of the booster since its last reset.
@@ -279,10 +279,10 @@ class Around:
 
 @dataclass(eq=False, repr=False)
 class Restarting(Around, Listening, OnlineClassifier):
-    """Any booster or learner for concept drift: it is reset when its error rises.
+    """Wrapper for concept drift: resets a booster or learner when its error rises.
 
-    After a reset it makes more errors until it has learned again: ``Adaptive`` and ``OnlineBoost`` put other learners
-    beside it.
+    After a reset it makes more errors until it has learned again; ``Adaptive`` and ``OnlineBoost`` combine it with
+    other learners.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ class Restarting(Around, Listening, OnlineClassifier):
     max_classes : int, default=100
         Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
     reset : {"all", "learners"}, default="all"
-        Part that is reset when its error rises: the whole model ("all"), or single weak learners ("learners").
+        Reset when the error rises: the whole model ("all"), or single weak learners ("learners").
     delta : float, default=0.002
         Confidence parameter of the drift detector ADWIN; a lower value gives fewer alarms.
     n_jobs : int or None, default=None
@@ -349,7 +349,7 @@ class Restarting(Around, Listening, OnlineClassifier):
         return fitted.root
 
     def _model(self) -> Any:
-        """A new model of the kind that starts over."""
+        """A new wrapped model."""
         if not isinstance(self.estimator, OnlineClassifier):
             raise ParameterError("estimator", self.estimator, "a booster or a learner of onlineboost")
         return self.estimator.clone()

@@ -1,17 +1,17 @@
-"""Resting: parts of an ensemble that cost much and earn nothing see no rows for a while.
+"""Pauses: ensemble members that are slow and do not improve accuracy see no rows for a while.
 
-On text, trees take 10 to 25 times as long as linear learners, for nothing. What flows back from the stack to the parts
-is decided at fixed numbers of examples and takes effect at a fixed number later: it does not depend on batches.
+On text, trees take 10 to 25 times as long as linear learners, without a gain. The stack pauses members only at fixed
+numbers of examples, with effect a fixed number later: so pauses do not depend on batches.
 
-| when | what |
+| time | decision |
 | --- | --- |
-| 96 examples after the start or that of a trial | rest from 96 later on, if there are more features than slots |
-| every 4,096 examples | rest from 4,096 later on |
-| 262,144 examples after a rest began | a trial, which costs as much as some 20,000 rows of text without trees |
+| 96 examples after the start or that of a trial | pause 96 examples later, if there are more features than slots |
+| every 4,096 examples | pause 4,096 examples later |
+| 262,144 examples after a pause began | a trial, as long as about 20,000 rows of text without trees take |
 
-Parts rest if rows have 64 features at least, on average, and the loss of all parts together is not below that of the
-light ones: by 3 % where there are more features than slots, so that trees cannot tell them apart, else at all. With
-``short``, they also rest on shorter rows if there are more features than slots and that loss is not .5 % lower.
+Members are paused if rows have at least 64 features on average, and the loss of all members together is not below that
+of the light ones: by 3 % if there are more features than slots, which trees cannot distinguish, otherwise at all. With
+``short``, they are also paused on shorter rows if there are more features than slots and that loss is not .5 % lower.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _LEAST_GAIN, _LEAST_OF_SHORT = 0.03, 0.005
 
 
 class Rest(NamedTuple):
-    clock: Ints  # [3] whether parts rest; since which example they do or do not; when that ends, 0: not decided
+    clock: Ints  # [3] whether members are paused; the example since when; the example of the end, 0: not decided
     rows: Floats  # [2] rows and features in them, since then
-    short: bool = False  # whether parts also rest on short rows
+    short: bool = False  # whether members are also paused on short rows
 
     def limits(self) -> Limits:
         return {"clock": COUNT, "rows": SUM}
@@ -50,14 +50,14 @@ class Rest(NamedTuple):
         return bool(self.clock[0])
 
     def next_stop(self, learned: int) -> int:
-        """The number of examples after which something may change, if so many were learned."""
+        """The number of examples at the next possible change, after so many."""
         _, since, end = self.clock.tolist()
         looks = since + FIRST_LOOK, (learned // LOOK_EVERY + 1) * LOOK_EVERY
         look: int = min(look for look in looks if look > learned)
         return max(min(look, end), learned + 1) if end else look
 
     def decide(self, learned: int, loss: float, light_loss: float, full: bool) -> bool:
-        """Decide what comes next, when so many examples were learned; returns whether it begins now.
+        """Decide about the next pause or trial after so many examples; returns whether it begins now.
 
         ``full`` tells whether there are more features than slots.
         """

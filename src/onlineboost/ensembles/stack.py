@@ -1,6 +1,6 @@
-"""The stack of an ensemble: an online logistic regression on the scores of its parts, by Newton steps.
+"""The stack of an ensemble: an online logistic regression on the scores of its members, by Newton steps.
 
-Each part gives log odds: those of its own head, or its score after Platt scaling. They are clipped to [-6, 6]; with a
+Each member gives log odds: those of its own head, or its score after Platt scaling. They are clipped to [-6, 6]; with a
 constant 1 they are x. The answer is z = w.x, and after the label, with p = logistic(z),
 
     H <- F H + max(p (1 - p), .02) x x' + (1 - F) S I
@@ -8,23 +8,23 @@ constant 1 they are x. The answer is z = w.x, and after the label, with p = logi
 
 where F = .9995 forgets, and S = 5 draws towards the start w_0, equal weights that sum to 1 and no constant.
 
-A steady stack forgets less where one of two labels is rare, since rows tell less there:
+A steady stack forgets less where one of two labels is rare, since rows carry less information there:
 
     F = 1 - .0005 min(weight, 1) 4 q (1 - q)
 
-where q is the share of the positive label, begun as one of two rows, of which each counts .9999 after the next one.
+where q is the share of the positive label, starting at one of two rows, with weights that decay by .9999 per row.
 
-Of more than two classes, each part gives the log odds x_k of every class against the rest, z_k = w.x_k with the same
-weights for all classes, p = softmax(z), and m is the mean of x_k by p:
+With more than two classes, each member gives the log odds x_k of every class against the rest, z_k = w.x_k with the
+same weights for all classes, p = softmax(z), and m is the mean of x_k by p:
 
     H <- F H + sum_k p_k (x_k - m) (x_k - m)' + (1 - F) S I
     w <- w + H^-1 (x_y - m + (1 - F) S (w_0 - w))
 
-There x_k has also the chances by each part, the softmax of its log odds, with weights that begin at 0: log odds far
-below those of the best class say little, and chances tell how sure the part is.
+There x_k also has the probabilities of each member, the softmax of its log odds, with weights that start at 0: log odds
+far below those of the best class say little, and probabilities tell how sure the member is.
 
-An ensemble has two: one on all parts, one on the light ones (which has no chances). That with the smaller loss so far
-answers; and parts that are not light may rest if they do not lower it (``resting.py``).
+An ensemble has two stacks: on all members, and on the light ones (without probabilities). The one with the smaller loss
+predicts. Members that are not light may be paused if they do not lower the loss (``resting.py``).
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ _LEAST = 0.02  # p (1 - p) counts as at least this
 _TINY = 1e-12  # smallest pivot, as a share of the diagonal: huge weights of examples leave no digits for the others
 _LOSS_FORGETTING = 0.9999
 _MOST_LOSS = 20.0
-_MOST_WEIGHT = 1e3  # of a part: one example of weight 1e18 may ask for any
+_MOST_WEIGHT = 1e3  # limit of a weight: one example of weight 1e18 may ask for any
 
 
 class Stack(NamedTuple):
-    weights: Floats  # [parts + 1] the last is the constant; of chances, if there are any, before it
+    weights: Floats  # [members + 1] the last is the constant; before it those of probabilities, if any
     information: Floats  # [weights, weights] H; its lower triangle counts
     start: Floats  # w_0
     loss: Floats  # [1] log loss, the recent counting most
@@ -69,7 +69,7 @@ class Stack(NamedTuple):
         return {"loss": SUM, "labels": SUM}
 
     def saved(self) -> dict[str, Any]:
-        """Stacks that are not steady are as they were before there were others."""
+        """Stacks that are not steady have the arrays of older versions."""
         found = {"weights": self.weights, "information": self.information, "loss": self.loss}
         return found | {"labels": self.labels} if self.labels.size else found
 
@@ -102,11 +102,11 @@ def with_chances(stack: Stack) -> Stack:
 
 
 class Scales(NamedTuple):
-    """How the scores of the parts become log odds, and what they have earned."""
+    """Platt scaling of the members' scores, and their gains."""
 
-    platt: Floats  # [parts, 2] as in ``VoteHead``, for parts whose score is not log odds
-    inverse: Floats  # [parts, 3]
-    earned: Floats  # [parts + 1] weight * label * log odds of the part, the recent counting most; the last: weights
+    platt: Floats  # [members, 2] as in ``VoteHead``, for members whose score is not log odds
+    inverse: Floats  # [members, 3]
+    earned: Floats  # [members + 1] weight * label * log odds, recent examples counting most; the last: weights
 
     def limits(self) -> Limits:
         return {"inverse": INVERSE}
@@ -141,9 +141,10 @@ def new_classes_work(n_parts: int, n_classes: int) -> tuple[Floats, ...]:
 
 @njit
 def stack_rows(block: Any) -> None:
-    """Answers from the scores of the parts, [parts, rows]; with ``learning``, each row updates the states.
+    """Predictions from the scores of the members, [members, rows]; with ``learning``, each row updates the states.
 
-    With the scores of the light parts only, the others rest. ``as_odds`` tells which scores are log odds.
+    Without scores of other members than the light ones, the others are paused. ``as_odds`` tells which scores are log
+    odds.
     """
     span, scores, y, weight, answers, all_parts, light, scales, record, as_odds, learning, given, work = unpack(block)
     n, n_light = scores.shape[0], light.weights.size - 1
@@ -222,7 +223,7 @@ def _note_classes(
     place: int,
     weight: float,
 ) -> None:
-    """Add an example to the statistics. What a part earns is its share of the margin to the best other class."""
+    """Add an example to the statistics. The gain of a member is its share of the margin to the best other class."""
     wrong, first_wrong = largest(answer) != place, largest(scores[0]) != place
     record.totals[0] += weight
     record.totals[1] += weight if wrong else 0.0
@@ -276,7 +277,7 @@ def _learn_classes(
 
 @hot
 def _odds(stack: Stack, x: Floats, n: int) -> float:
-    """The log odds by the first n parts."""
+    """The log odds by the first n members."""
     z = stack.weights[n]
     for k in range(n):
         z += stack.weights[k] * x[k]
@@ -347,5 +348,5 @@ def _go(stack: Stack, n: int, step: Floats, factor: Floats) -> None:
             s -= factor[k, i] * step[k]
         step[i] = s / factor[i, i]
         moved = w[i] + step[i]
-        if moved == moved:  # else weights of rows such as 1e18 have led the factor beyond all numbers
+        if moved == moved:  # otherwise weights of rows such as 1e18 have made the factor overflow
             w[i] = min(max(moved, -_MOST_WEIGHT), _MOST_WEIGHT)

@@ -1,4 +1,4 @@
-"""The node of an ensemble: the nodes of its parts, which see the same rows, and the stack on their scores."""
+"""The node of an ensemble: the nodes of its members, which see the same rows, and the stack on their scores."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from onlineboost.storage.validity import require
 
 @dataclass
 class StackedNode(Node):
-    """Parts and the stack on them."""
+    """Members and the stack on them."""
 
     settings: Settings
-    record: Record  # of the parts: their edges, and the answers compared with those of the first part
+    record: Record  # of the members: their edges, and the predictions compared with those of the first member
     parts: tuple[Any, ...]
-    stack: Stack  # on all parts
-    light: Stack  # on the first parts, which never rest
+    stack: Stack  # on all members
+    light: Stack  # on the first members, which are never paused
     scales: Scales
     rest: Rest
 
@@ -57,7 +57,7 @@ class StackedNode(Node):
     def combination(
         self, span: Any, scores: Floats, y: Floats, weight: Floats, out: Floats, learning: bool, given: bool
     ) -> tuple[Any, ...]:
-        """The compiled function that answers rows by the scores of parts, [parts, rows, width]; and its arguments."""
+        """The compiled function that predicts by the scores of members, [members, rows, width]; and its arguments."""
         stacks, n = (self.stack, self.light, self.scales, self.record), len(scores)
         if self.width > 1:
             room = new_classes_work(len(self.parts), self.width)
@@ -84,7 +84,7 @@ class StackedNode(Node):
         return min(left, self.due - self.n_learned)
 
     def look(self) -> None:
-        """Decide whether parts rest, or begin to do so."""
+        """Pause members, end a pause, or decide about the next one."""
         for part in self.awake():
             part.look()
         if self._n_light == len(self.parts) or self.n_learned < self.due:
@@ -109,7 +109,7 @@ class StackedNode(Node):
 
     @property
     def n_resting(self) -> int:
-        """Number of parts that rest at present."""
+        """Number of paused members."""
         return len(self.parts) - self._n_light if self.rest.resting else 0
 
     @property
@@ -125,7 +125,7 @@ class StackedNode(Node):
     def own_states(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("record", "stack", "light", "scales", "rest")}
 
-    # ---- what the parts know
+    # ---- members
 
     @property
     def answering(self) -> Stack:
@@ -151,7 +151,7 @@ class StackedNode(Node):
         return Explained(out, [term for k, one in enumerate(found) for term in self._share_of(k, one)])
 
     def _share_of(self, k: int, part: Explained) -> list[Terms]:
-        """The terms of part k, as far as they count in the answers."""
+        """The terms of member k, weighted as in the predictions."""
         weights = self.answering.weights
         if k >= weights.size - 1:
             return []
@@ -167,14 +167,14 @@ class StackedNode(Node):
         return as_shares(found)
 
     def strengths(self, names: Mapping[int, str]) -> list[tuple[str, int, float]]:
-        """The features' shares of the influence on each part, by what the part has earned."""
+        """The features' shares of the influence on each member, weighted by the gain of the member."""
         total: dict[str, float] = {}
         numbers: dict[str, int] = {}
         for part, earned in zip(self.parts, self.scales.earned[:-1].tolist(), strict=True):
             mine = part.strengths(names)
             scale = max(earned, 0) / max(sum(abs(strength) for _, _, strength in mine), 1e-300)
             for name, number, strength in mine:
-                numbers.setdefault(name, number)  # parts that rested have met features in another order
+                numbers.setdefault(name, number)  # paused members have met features in another order
                 total[name] = total.get(name, 0) + scale * abs(strength)
         whole = max(sum(total.values()), 1e-300)
         found = [(name, numbers[name], strength / whole) for name, strength in total.items() if strength > 0]
@@ -183,7 +183,7 @@ class StackedNode(Node):
     # ---- other machines
 
     def check_divisible(self) -> None:
-        """Parts can always be divided."""
+        """Members can always be divided."""
 
     @property
     def learns_away(self) -> bool:  # type: ignore[override]
@@ -224,4 +224,4 @@ class StackedNode(Node):
 
 
 def _silent(event: Any) -> None:
-    """The alarms of a part that is on another machine are told here."""
+    """Alarms of a member on another machine are reported here."""

@@ -3,12 +3,12 @@
 A model file has the secret that its tickets are signed with, so a signature proves nothing about their numbers. Tickets
 of files and tickets from outside come in by ``parsed`` alone, which checks all that compiled code uses.
 
-| part of the bytes | what ``parsed`` checks |
+| part of the bytes | check by ``parsed`` |
 | --- | --- |
 | number, run | whole numbers from 0 to 2^62 |
 | time | finite |
 | ids and values of the row | ids from 0, values that are missing or at most 1e18; no more than the learner can cross |
-| votes, answers | ``Node.could_answer``; ignored if the model has got further classes since |
+| votes, answers | ``Node.could_answer``; ignored if the model has more classes since |
 | names of new features | the hash of the name is the id |
 """
 
@@ -39,7 +39,7 @@ class Asked(NamedTuple):
 
     number: int
     time: float
-    run: int  # a random number of the process that gave it, and its signature
+    run: int  # a random number of the process that issued it, and its signature
     mark: bytes
     row: Batch
     answers: PastAnswers

@@ -1,4 +1,4 @@
-"""Class weights: what the weight of a row is multiplied by, for its label."""
+"""Class weights: factors of the weights of rows, by label."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class ClassWeights:
     """A weight for each label: given, or "balanced".
 
     The balanced weight of a row is n / (K m), where n counts the rows learned so far, K their labels and m those of its
-    own label, all of them with this row. So it depends on the rows before it only, not on batches. Labels that are not
-    among those given have weight 1.
+    own label, all of them with this row. So it depends on the rows before it only, not on batches. Other labels have
+    weight 1.
 
     >>> weights = ClassWeights("balanced")
     >>> weights.rows(np.array([0.0, 0.0, 0.0, 1.0]), np.ones(4), Classes("no", "yes"))
@@ -49,7 +49,7 @@ class ClassWeights:
         return np.minimum(weight * found, LARGEST)
 
     def check(self, target: Classes) -> None:
-        """Raise an error for labels that are none of those with weights."""
+        """Raise an error if no label has a weight."""
         if not self.balanced:
             self._of_places(target)
 

@@ -1,4 +1,4 @@
-"""Model files: what was learned as arrays and JSON, and back."""
+"""Model files: the learned state as arrays and JSON, and back."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def contents(fitted: Fitted, memory: bool = True) -> Part:
         facts["metrics"] = int(fitted.running.rows[0])
     if fitted.pending.next:  # the model was asked for tickets
         arrays |= fitted.pending.arrays()
-        facts["pending"] = fitted.pending.describe()  # after them: the next number is beyond all
+        facts["pending"] = fitted.pending.describe()  # after the tickets: the next number is larger than all
     return Part(arrays, facts, _plan(fitted.spec, root.sizes, root.settings.seed, fitted.root.n_classes))
 
 
@@ -85,7 +85,7 @@ def restore(path: Path, model: Any, part: Part) -> Fitted:
         found.lags.restore(part.facts["last_labels"], target)
     if found.class_weights is not None and found.class_weights.balanced:
         found.class_weights.restore(part.facts["label_counts"], target)
-    if "metrics" in part.facts:  # files of before have none: they begin now
+    if "metrics" in part.facts:  # older files have none: they begin now
         found.running = Running.restore(part.facts["metrics"], part.arrays)
     if "pending" in part.facts:
         found.pending = Pending.restore(part.facts["pending"], part.arrays, made, found.max_row_features)
@@ -101,7 +101,7 @@ def _new_node(model: Any, sizes: list[Any], seed: int, n_classes: int) -> Any:
 
 
 def _plan(model: Any, sizes: list[Any], seed: int, n_classes: int) -> dict[str, NDArray[Any]] | None:
-    """The arrays of a model of this size before anything was learned, without memory."""
+    """The arrays of an untrained model of this size, without memory."""
     with planned():
         made = _new_node(model, sizes, seed, n_classes)
         return made.arrays() if isinstance(made, Node) else None

@@ -12,7 +12,7 @@ from onlineboost.data.columns import Columns
 def row_of(
     x: Mapping[Any, Any], columns: Columns, learning: bool, y: float = 1.0, weight: float = 1.0
 ) -> tuple[Batch, dict[int, str]]:
-    """A dict as a batch of one row, and names that are new; with ``learning`` they are remembered."""
+    """A dict as a batch of one row, and its new names; with ``learning`` they are remembered."""
     row = columns.row(x, learning)
     columns.sight(row.sighted)
     names = columns.add(row.names) if learning and row.names and weight > 0 else {}

@@ -1,4 +1,4 @@
-"""Explanations as users read them: the contribution of each feature to the score of each row."""
+"""Explanations: the contribution of each feature to the score of each row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGE = 1 << 28  # numbers of a table
 
 
 class Reasons(dict[str, float]):
-    """Why a row has its score: contributions by name, the strongest first; with ``bias`` they add up to ``score``."""
+    """Contributions to the score of a row by name, the strongest first; with ``bias`` they add up to ``score``."""
 
     def __init__(self, contributions: Mapping[str, float], bias: float, score: float) -> None:
         super().__init__(sorted(contributions.items(), key=lambda one: (-abs(one[1]), one[0])))
@@ -52,12 +52,12 @@ class Entries(NamedTuple):
 class Explanation:
     """Contributions of features to scores; ``explanation[r]`` has those of a row, by name.
 
-    Of more than two classes there is a set of contributions for each: ``explanation[r][label]``.
+    With more than two classes, each has its contributions: ``explanation[r][label]``.
     """
 
     names: list[str]  # of the features
     score: Floats  # [rows], or [rows, classes]
-    bias: Floats  # as ``score``: what belongs to no feature
+    bias: Floats  # as ``score``: the rest, which belongs to no feature
     classes: list[Any] | None  # if there are more than two
     parts: Floats | list[Entries]  # [rows, names, answers], or for each answer
 
@@ -112,7 +112,7 @@ class Explanation:
     def plot(self, path: str | Path, row: int = 0, label: Any = None, top: int = 20) -> None:
         """Draw the strongest contributions to the score of a row, to a .png, .svg or .pdf file.
 
-        Of more than two classes, those to the score of a ``label`` (None: of the largest score).
+        With more than two classes, those to the score of a ``label`` (None: the one with the largest score).
         """
         target, found = check_picture(path), self[row]
         title = f"row {row}"
@@ -138,7 +138,7 @@ def explanation(
     names : mapping
         Names of features by id; a feature without a name has its id.
     columns : list of str
-        Names that stand for all categories and parts of dates of a column: "color" for "color=red", "sold" for
+        Names of columns, which include all their categories and parts of dates: "color" for "color=red", "sold" for
         "sold.month=11".
     target : Classes or Numbers
         Target of the model.

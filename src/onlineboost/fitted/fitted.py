@@ -1,4 +1,4 @@
-"""Fitted: all that a model has learned, in one bundle."""
+"""Fitted: everything that a model has learned, in one object."""
 
 from __future__ import annotations
 
@@ -41,34 +41,34 @@ from onlineboost.parameters import check_whole
 
 Rows = Source | Iterable[Page | Batch]
 _MANY_ROWS = 1024  # that are worth several threads
-_SLICE = 0.006  # processor seconds of learning, after which those who predict are let in
+_SLICE = 0.006  # processor seconds of learning, after which waiting predictions are let in
 _LEAST_SLICE, _MOST_SLICE = 16, 1 << 16  # rows
-_MEMORY_EVERY = 4096  # rows learned between two looks whether memory is used up
-_LOOK_EVERY = 64  # rows learned one at a time, between two looks for features that have left their range
+_MEMORY_EVERY = 4096  # rows learned between two checks of memory
+_LOOK_EVERY = 64  # single rows learned between two checks for features outside of their range
 
 
 @dataclass
 class Fitted:
-    """All that a model has learned, and the parameters it was made with.
+    """Everything that a model has learned, and the parameters that it was made with.
 
-    A model has one, and replaces it as a whole. Threads that learn take turns, ``with lock.turn():``, while others
-    predict: each prediction is made by a state between two updates.
+    A model has one, and replaces it as a whole. Learning threads take turns, ``with lock.turn():``, while others
+    predict: each prediction uses the state between two updates.
     """
 
-    spec: Any  # a model with the parameters that this was made with; parameters set later have no effect
+    spec: Any  # a model with the parameters of the start; parameters set later have no effect
     columns: Columns
     target: Any  # ``Classes`` or ``Numbers``
     root: Any  # a ``Node``; of learners that are Python objects, an ``ObjectCommittee``
     lock: SharedLock = field(default_factory=SharedLock)
-    n_strayed: int = 0  # when features were last looked at, and those that a warning was given for
+    n_strayed: int = 0  # time of the last check of features, and features already warned of
     strayed: set[str] = field(default_factory=set)
     pending: Pending = field(default_factory=Pending)  # tickets that wait for their labels
     running: Running = field(default_factory=Running)  # metrics of the rows that were learned
-    threshold: Cutoff | None = None  # that was chosen for this model; None: the sign of a score is the answer
-    look_at_memory: float = 0  # after so many rows; infinite: it was said that it is used up
-    lags: Lags | None = field(init=False)  # the last labels, if they are features
-    class_weights: ClassWeights | None = field(init=False)  # by which weights of rows are multiplied, if asked for
-    max_row_features: int | None = field(init=False)  # of the spec, which does not change
+    threshold: Cutoff | None = None  # chosen for this model; None: the sign of a score decides
+    look_at_memory: float = 0  # next check, in rows; infinite: already warned
+    lags: Lags | None = field(init=False)  # lagged labels, if they are features
+    class_weights: ClassWeights | None = field(init=False)  # factors of the weights of rows, if set
+    max_row_features: int | None = field(init=False)  # of the spec, which is constant
     pace: int = field(default=1024, repr=False, compare=False)  # rows of a slice; results do not depend on it
     programs: Prepared | None = field(init=False, repr=False, compare=False)  # of the nodes
 
@@ -110,7 +110,7 @@ class Fitted:
     # ---- learners on other machines
 
     def go_away(self, away: Any) -> None:
-        """Let learners learn elsewhere from now on, if ``away`` is not None."""
+        """Let learners learn on other machines from now on, if ``away`` is not None."""
         if away is not None and self.root.away is None:
             if not self.root.compiled:
                 raise ParameterError(
@@ -121,7 +121,7 @@ class Fitted:
             self.root.go_away(away)
 
     def come_back(self) -> None:
-        """Take back what was learned elsewhere."""
+        """Take back the states from other machines."""
         if self.root.compiled and self.root.away is not None:
             try:
                 with self.lock.turn(), self.lock.writing:
@@ -158,7 +158,7 @@ class Fitted:
         return target
 
     def allow_classes(self, most: Any) -> None:
-        """Set the number of classes beyond which labels are refused: the one parameter that may change later."""
+        """Set the maximum number of classes, the only parameter that may change later."""
         self.spec.max_classes = check_whole("max_classes", most, 2, MAX_CLASSES)
 
     def check_target(self, target: Any) -> None:
@@ -207,7 +207,7 @@ class Fitted:
         return joined_scores(scores, self.target.width)
 
     def _learn_piece(self, piece: Any) -> list[Floats]:
-        """Learn examples as they were given, and take note of their labels and of how well they were answered."""
+        """Learn examples as given, and count their labels and metrics."""
         began, weight = time.perf_counter(), piece.weight
         piece = self.with_lags(self.weighted(piece), True)
         self.running.follow(self.root)  # which may have more classes after these examples
@@ -218,9 +218,9 @@ class Fitted:
         return scores
 
     def _slices(self, part: Any) -> Iterator[Any]:
-        """Examples in slices that take no longer than a prediction of another thread should wait.
+        """Examples in slices that are short enough for predictions of other threads to wait for.
 
-        Several threads, which lose a tenth by it, learn whole batches until somebody has waited for one.
+        Several learning threads, which would lose a tenth, take whole batches until a prediction has waited.
         """
         some, start, size = cut if isinstance(part, Batch) else ObjectRows.cut, 0, part.y.size
         whole = self.root.away is not None or (self.root.n_jobs > 1 and not self.lock.waited)
@@ -237,14 +237,14 @@ class Fitted:
                 return
 
     def weighted(self, part: Any) -> Any:
-        """Examples with weights by their labels, if asked for."""
+        """Examples with class weights, if set."""
         if self.class_weights is None or not part.y.size:
             return part
         weight = self.class_weights.rows(part.y, part.weight, self.target)
         return part._replace(weight=weight) if isinstance(part, Batch) else part.with_weight(weight)
 
     def with_lags(self, part: Any, learning: bool) -> Any:
-        """Examples with the last labels, if they are features."""
+        """Examples with lagged labels, if set."""
         if self.lags is None:
             return part
         if learning:
@@ -257,7 +257,7 @@ class Fitted:
             self.root.name_features(self.columns.add(names))
 
     def learn_labels(self, y: Floats, weight: Floats) -> None:
-        """Take note of the labels of examples that were learned."""
+        """Note the labels of learned examples."""
         if self.lags is not None:
             self._meet_lags(self.lags)
             self.lags.learn(y, weight)
@@ -265,7 +265,7 @@ class Fitted:
             self.class_weights.learn(y, weight)
 
     def _learn_rows(self, part: Any) -> list[Floats]:
-        """Learn examples; where the first of a class comes, the model takes the class in before it."""
+        """Learn examples; a new class is added before its first example."""
         if self.of_numbers:
             return [self._run(part, True)]
         some = cut if isinstance(part, Batch) else ObjectRows.cut
@@ -276,7 +276,7 @@ class Fitted:
             stop = start + int(new[0]) if new.size else size
             if start < stop or not size:
                 scores.append(self._run(some(part, start, stop) if (start, stop) != (0, size) else part, True))
-                if known < self.root.n_classes:  # who answers the first row of a class does not know it
+                if known < self.root.n_classes:  # the prediction for the first row of a class does not know the class
                     scores[-1][0, known:] = -np.inf
             if stop == size:
                 return scores
@@ -289,7 +289,7 @@ class Fitted:
         return partial(run_batch, self.root) if self.root.compiled else self.root.run
 
     def declare(self, classes: Any, y: Any) -> None:
-        """Name all classes that there will be; those of the rows ``y`` come first."""
+        """Declare all future classes; those of the rows ``y`` come first."""
         target = copy.copy(self.target)
         target.declare(classes, y)
         self.check_target(target)
@@ -304,7 +304,7 @@ class Fitted:
                 self.take_classes(n)
 
     def take_classes(self, n: int) -> None:
-        """Know more classes from this row on."""
+        """Add classes from this row on."""
         before = self.root
         if before.compiled:
             before.bring_back()
@@ -335,7 +335,7 @@ class Fitted:
         ids, values, names, sighted = self.columns.row(x, True)
         with self.lock.writing:
             own = self.class_weights.row(y, weight, target) if self.class_weights is not None else weight
-            self.target = target  # before the model knows the class: whoever decodes its scores reads this after
+            self.target = target  # set before the model knows the class: the decoder of its scores reads it after
             if names and weight > 0:
                 self.root.name_features(self.columns.add(names))
             if sighted:
@@ -349,7 +349,7 @@ class Fitted:
                 self.take_classes(int(y) + 1)
             scores, _ = run_row(self.root, ids, values, y, own, True)
             if weight > 0:
-                if new:  # who answers the first row of a class does not know it
+                if new:  # the prediction for the first row of a class does not know the class
                     scores[known:] = -np.inf
                 self.running.add_one(self, scores, y, weight, began)
             if self.lags is not None or self.class_weights is not None:
@@ -360,24 +360,24 @@ class Fitted:
         return found
 
     def _lagged(self, ids: Any, values: tuple[float, ...]) -> tuple[Any, tuple[float, ...]]:
-        """Ids and values of a row with the last labels, if they are features."""
+        """Ids and values of a row with lagged labels, if set."""
         if self.lags is None:
             return ids, values
         more, last = self.lags.of_next()
         return np.concatenate([np.asarray(ids, np.int32), more]), (*values, *last)
 
     def warn(self) -> None:
-        """Say, once for each feature, that its values have left the range that they had; and that memory is used up."""
+        """Warn, once for each feature, of values outside of their range so far; and once of memory that is used up."""
         if self.root.n_learned >= self.look_at_memory:
             self._warn_of_memory()
         if self.root.n_strayed == self.n_strayed:
             return
         self.n_strayed = self.root.n_strayed
         for name in self.root.strayed(self.columns.names):
-            if name not in self.strayed and "=" not in name:  # that a category is new is no news
+            if name not in self.strayed and "=" not in name:  # a new category needs no warning
                 self.strayed.add(name)
                 news = f"the values of {name!r} have left their range so far: bins are added for them"
-                warnings.warn(news, RangeWarning, stacklevel=6)  # where the model was called
+                warnings.warn(news, RangeWarning, stacklevel=6)  # the caller of the model
 
     def _warn_of_memory(self) -> None:
         most = self.spec._memory_limit()
@@ -393,7 +393,7 @@ class Fitted:
         if not root.n_learned or not ids.size or root.n_slots >= root.max_slots or root.knows(ids).any():
             return
         known = [*root.names_met(self.columns.names).values()]
-        if known:  # the model has not started over just now
+        if known:  # unless the model was reset just now
             news = f"no feature of x was seen in training: x has {listed([*x])}, the model knows {listed(known)}"
             warnings.warn(f"{news}. Predicting as for an empty row", stacklevel=4)
 
@@ -406,7 +406,7 @@ class Fitted:
     # ---- answers
 
     def parts(self, rows: Rows) -> Iterator[Any]:
-        """Rows as examples; an error if the columns of pages are not those that were learned."""
+        """Rows as examples; an error if the columns of pages are not those of training."""
         if isinstance(rows, Source):
             one = np.ones(rows.n_rows)
             yield from self._of_table(rows, one, one)
@@ -449,32 +449,32 @@ class Fitted:
 
     def probabilities(self, scores: Floats) -> Floats:
         """The probabilities of the positive label, or of all classes, given scores."""
-        if scores.shape[1] > 1 and self.root.n_classes == 2:  # the others were met with weight 0 only
+        if scores.shape[1] > 1 and self.root.n_classes == 2:  # the other classes occurred with weight 0 only
             return widened(self.root.probabilities(scores[:, 1:2]), self.target.width, True)
         return self.root.probabilities(scores)  # type: ignore[no-any-return]
 
     @property
     def cutoff(self) -> Cutoff | None:
-        """The threshold by which rows are answered; None: there is none, or there are not two labels."""
+        """The threshold of predictions; None: no threshold, or not two labels."""
         two = self.threshold is not None and self.target.width == 1 and len(self.target.classes) == 2
         return self.threshold if two else None
 
     def labels(self, rows: Rows, asked: Cutoff | None = None) -> NDArray[Any]:
-        """The label, or the number, of each row: by this threshold, or else by that of the model."""
+        """The label or number of each row, by this threshold or else that of the model."""
         cutoff = asked or self.cutoff
         return self.decoded(self.scores(rows, cutoff is not None and cutoff.of_probability), cutoff)
 
     def decoded(self, values: Floats, cutoff: Cutoff | None) -> NDArray[Any]:
-        """The label, or the number, of each row, given its score, or the probability that the threshold is one of."""
+        """The label or number of each row, given its score, or its probability if the threshold is a probability."""
         found: NDArray[Any] = self.target.decode(self.by_threshold(values, cutoff))
         return found
 
     def by_threshold(self, values: Floats, cutoff: Cutoff | None) -> Floats:
-        """Values as scores whose signs are the answers, if there is a threshold."""
+        """Values as scores whose signs are the predictions, if there is a threshold."""
         return values if cutoff is None or values.shape[1] > 1 else cutoff.signs_of(self.target, values)
 
     def label_one(self, x: Mapping[Any, Any]) -> Any:
-        """The label, or the number, of one dict of features."""
+        """The label or number of one dict of features."""
         cutoff = self.cutoff
         values = self.score_one(x, cutoff is not None and cutoff.of_probability)
         return self.target.decode_one(values if cutoff is None else self.by_threshold(values[None], cutoff)[0])
@@ -555,7 +555,7 @@ class Fitted:
 
     def check_met(self, source: Source) -> None:
         """Raise an error if parameters name a column that the array does not have."""
-        if not self.root.columns_not_met(()):  # none is named: the names of a wide array take as long as many rows
+        if not self.root.columns_not_met(()):  # without names: those of a wide array take as long as many rows
             return
         names = [*(source.names or map(str, range(source.n_features))), *(self.lags.columns if self.lags else ())]
         for name in self.root.columns_not_met(names):

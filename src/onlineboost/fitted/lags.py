@@ -1,4 +1,4 @@
-"""Lags: the last labels that were learned, as features of the rows that come."""
+"""Lagged labels: the last learned labels as features of the next row."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from onlineboost.parameters import check_whole
 
 
 class Lags:
-    """The last labels. Feature ``label[-k]`` of a row is the k-th last label that was learned before it.
+    """Lagged labels. Feature ``label[-k]`` of a row is the k-th last label learned before it.
 
-    Numbers are values, classes are categories: ``label[-1]=spam``. Labels that there are not yet are left out, and so
-    are rows of weight 0.
+    Numbers are values, classes are categories: ``label[-1]=spam``. Labels before the first row are left out, and so are
+    labels of rows of weight 0.
 
     >>> lags = Lags(2)
     >>> lags.meet(Numbers())[0][1]
@@ -36,7 +36,7 @@ class Lags:
         self.target: Any = None  # met last
 
     def meet(self, target: Classes | Numbers) -> list[tuple[int, str]]:
-        """Take in labels; returns ids and names of the features that are new."""
+        """Add labels; returns ids and names of new features."""
         if target is self.target:
             return []
         self.target = target
@@ -66,7 +66,7 @@ class Lags:
         return [LAG_NAME.format(k) for k in range(1, self.k + 1)]
 
     def rows(self, rows: Batch, learning: bool) -> Batch:
-        """Rows with the last labels; those of rows that are to be learned see the labels of the rows before them."""
+        """Rows with lagged labels; rows to learn see the labels of the rows before them."""
         n, known = rows.y.size, np.full(rows.y.size, self.last.size)
         labels = self.last
         if learning:
@@ -92,7 +92,7 @@ class Lags:
         return self.ids[np.arange(labels.shape[1]), place], values
 
     def learn(self, y: Floats, weight: Floats) -> None:
-        """Take in the labels of rows that were learned."""
+        """Add the labels of learned rows."""
         new = y[weight > 0]
         if new.size:
             self.last = np.concatenate([self.last, new])[-self.k :]

@@ -1,4 +1,4 @@
-"""Delayed labels: rows that are answered now and learned when their labels come."""
+"""Delayed labels: rows are predicted now, and learned when their labels come."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from onlineboost.parameters import brief
 
 
 def ask(fitted: Fitted, x: Any, time: float | None) -> Ticket:
-    """Answer a dict of features, and keep the answers of all nodes until the label comes."""
+    """Predict a dict of features, and keep the answers of all nodes until the label comes."""
     with fitted.lock.reading:
         root = _root(fitted)
         row, names = named_row(x, fitted.columns, True)
@@ -67,9 +67,7 @@ def _answers(fitted: Fitted, root: Node, answers: PastAnswers) -> Iterator[tuple
 
 
 def tell(fitted: Fitted, tickets: list[Any], labels: Any, weight: float) -> None:
-    """Learn rows that were asked before, in this order; nothing is learned if one of the tickets is wrong.
-
-    Within a turn.
+    """Learn the rows of tickets, in this order, within a turn; nothing is learned if one of the tickets is wrong.
     """
     root = _root(fitted)
     asked = [fitted.pending.read(ticket, root, fitted.max_row_features) for ticket in tickets]
@@ -91,7 +89,7 @@ def tell(fitted: Fitted, tickets: list[Any], labels: Any, weight: float) -> None
 
 
 def expire(fitted: Fitted, time: float | None) -> None:
-    """Drop the tickets that have waited too long, or learn them, as the user has said."""
+    """Drop expired tickets, or learn them, by ``on_expire``."""
     pending = fitted.pending
     if pending.on_expire == "drop":
         pending.due(time)
@@ -119,7 +117,7 @@ def _learn(fitted: Fitted, asked: list[Asked], y: list[float], weight: float) ->
 
 
 def _learn_row(fitted: Fitted, row: Batch, answers: PastAnswers, given: float) -> None:
-    """Learn a row, whose weight was given before class weights; the model takes in a class that is new."""
+    """Learn a row with its weight before class weights; adds a new class to the model."""
     began, y, weight = perf_counter(), float(row.y[0]), float(row.weight[0])
     known = fitted.root.n_classes
     if weight > 0 and not fitted.of_numbers and y >= fitted.root.n_classes:
@@ -128,16 +126,16 @@ def _learn_row(fitted: Fitted, row: Batch, answers: PastAnswers, given: float) -
     scores = tell_row(root, *_features(row), y, weight, root.fitting(answers))
     fitted.learn_labels(row.y, row.weight)
     if given > 0:
-        if root.n_classes > known:  # who answered did not know the class
+        if root.n_classes > known:  # the prediction did not know the class
             scores[known:] = -np.inf
         fitted.running.add_one(fitted, scores, y, given, began)
 
 
-# ---- tickets that somebody else keeps, such as the journal of a service
+# ---- tickets kept outside the model, such as in the journal of the service
 
 
 def ask_apart(fitted: Fitted, x: Any) -> tuple[bytes, Floats]:
-    """Answer a dict of features: bytes for ``tell_apart``, and the scores. The model remembers nothing of it."""
+    """Predict a dict of features: bytes for ``tell_apart``, and the scores. The model keeps no ticket."""
     with fitted.lock.reading:
         root = _root(fitted)
         row, names = named_row(x, fitted.columns, True)
@@ -158,9 +156,9 @@ def read_apart(fitted: Fitted, data: bytes) -> Asked:
 
 
 def tell_apart(fitted: Fitted, data: bytes, label: Any, weight: float) -> Floats:
-    """Learn what ``ask_apart`` has answered, now that its label is known; nothing is learned after an error.
+    """Learn a row of ``ask_apart``, now that its label is known; nothing is learned after an error.
 
-    Returns the scores that were answered.
+    Returns the scores of the prediction.
     """
     with fitted.lock.turn():
         asked = read_apart(fitted, data)
@@ -179,7 +177,7 @@ _NOBODY = bytes(8)  # in the place of the model that keeps the ticket
 
 
 def answer_row(fitted: Fitted, row: Batch) -> tuple[Batch, PastAnswers, Floats]:
-    """The row as it is to be learned later, all answers to it, and its scores."""
+    """The row to be learned later, all answers to it, and its scores."""
     with fitted.lock.reading:
         root = _root(fitted)
         row = fitted.with_lags(row, False)
@@ -188,13 +186,13 @@ def answer_row(fitted: Fitted, row: Batch) -> tuple[Batch, PastAnswers, Floats]:
 
 
 def learn_row(fitted: Fitted, row: Batch, answers: PastAnswers) -> None:
-    """Learn a row that was answered so."""
+    """Learn a row with its past answers."""
     with fitted.lock.turn(), fitted.lock.writing, schedule.uninterrupted():
         _learn_row(fitted, fitted.weighted(row), answers, float(row.weight[0]))
 
 
 def check_asking(fitted: Fitted, time: Any) -> None:
-    """Raise an error for a time that is none, or for a label of expired tickets that is none of this model's."""
+    """Raise an error for an invalid time, or for a label of expired tickets that the model cannot learn."""
     if time is not None and not is_finite(time):
         raise DataError(f"the time is {brief(time):.40}: expected a finite number")
     if fitted.pending.on_expire != "drop":

@@ -1,4 +1,4 @@
-"""Learners take turns, many predict: a lock that readers share and a writer has alone."""
+"""A lock shared by threads that predict, and exclusive for a thread that learns."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class SharedLock:
     """Any number of threads may read at the same time, or one may write.
 
     ``with lock.reading:`` costs a store and a pop where nobody writes. ``with lock.turn():`` is for one thread at a
-    time: what it reads in order to write stays as it is. ``with lock.writing:``, within a turn, waits for threads that
-    read, and keeps others out meanwhile; at its end it lets all in that have waited, before the next writer. Whoever
-    writes may read too. An interrupted call is put right at the next call of the same thread.
+    time: the state that it reads stays unchanged. ``with lock.writing:``, within a turn, waits for threads that read,
+    and blocks others meanwhile; at its end all waiting readers come before the next writer. The writer may read too.
+    After an interrupted call, the next call of the same thread repairs the lock.
 
-    In a forked child the lock is free, unless another thread of the parent was writing: then it refuses everything.
+    In a forked child the lock is free, unless another thread of the parent was writing: then every use raises an error.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class SharedLock:
             self.writers, self.changing = threading.RLock(), False
 
     def wait(self) -> None:
-        """Join the readers as soon as nobody writes."""
+        """Become a reader as soon as nobody writes."""
         self._check_whole()
         me, mine = threading.get_ident(), threading.Lock()
         mine.acquire()

@@ -1,4 +1,4 @@
-"""Running metrics: how good the answers to the rows were, before their labels were learned."""
+"""Running metrics of predictions, each made before its label was learned."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NumberMetrics(NamedTuple):
 
 
 class Metrics(NamedTuple):
-    """Those of all rows that were learned, and those of the last 1,000."""
+    """Metrics of all learned rows, and of the last 1,000."""
 
     all: Any
     last: Any
@@ -75,11 +75,11 @@ def count_rows(block: Any) -> None:
             loss, other = 0.0, 0.0
             if numbers:
                 distance = abs(scores[r, 0] - y[r])
-                loss = distance if distance < _MOST_ERROR else _MOST_ERROR  # of NaN, too
+                loss = distance if distance < _MOST_ERROR else _MOST_ERROR  # also of NaN
                 other = loss * loss
             elif scores.shape[1] == 1:
                 margin = scores[r, 0] if y[r] > 0 else -scores[r, 0]
-                met = y[r] < 2  # a third class whose rows weigh nothing is none of these
+                met = y[r] < 2  # without a third class of weight 0
                 loss = 0.0 if met and (scores[r, 0] >= 0) == (y[r] > 0) else 1.0
                 if known:
                     other = max(-margin, 0.0) + math.log1p(math.exp(-abs(margin))) if met else _MOST_LOSS
@@ -108,9 +108,9 @@ def count_rows(block: Any) -> None:
 
 
 class Running:
-    """The running metrics of a model. They do not depend on batches, but for the rate, which is not saved.
+    """The running metrics of a model. They do not depend on batches, except for the rate, which is not saved.
 
-    Rows of weight 0 do not count; class weights have no influence.
+    Rows of weight 0 do not count; class weights are ignored.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Thresholds in use: from which score, or probability, on the answer is the positive one of two labels."""
+"""Decision thresholds: the score or probability from which the positive of two labels is predicted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EDGES = _SMALL * np.sinh((np.arange(BINS - 1) - (BINS - 2) / 2) / 128)
 
 @dataclass(frozen=True)
 class Rule:
-    """How a threshold is chosen: a probability, or by "f1", "cost" or "recall".
+    """Rule for a threshold: a probability, or "f1", "cost" or "recall".
 
     >>> str(Rule.parsed("recall=0.9")), str(Rule.parsed("cost", fn=10)), str(Rule.parsed(0.2))
     ('recall=0.9', 'cost fn=10,fp=1', '0.2')
@@ -29,12 +29,12 @@ class Rule:
 
     by: str | None
     at: float | None = None
-    fn: float = 1.0  # costs of a positive example that is missed, and of a negative one that is taken for positive
+    fn: float = 1.0  # costs of a false negative and of a false positive
     fp: float = 1.0
 
     @classmethod
     def parsed(cls, given: Any, fn: float = 1.0, fp: float = 1.0, name: str = "threshold") -> Rule:
-        """The rule in words; raises an error for one that makes no sense."""
+        """The rule of a text; raises an error for an invalid one."""
         expected = "a probability above 0 and below 1, 'f1', 'cost', or 'recall=0.9', the recall that is wanted"
         costs = [*map(_cost, (fn, fp))]
         if None in costs or not any(costs):
@@ -67,13 +67,13 @@ class Rule:
 
 
 class Cutoff(NamedTuple):
-    """A threshold in use: rows from this score, or probability, on are answered with the positive label."""
+    """A threshold in use: rows with at least this score, or probability, are predicted as positive."""
 
     at: float
     of_probability: bool
 
     def signs(self, fitted: Fitted, scores: Floats) -> Floats:
-        """The answers as scores: -1 or +1."""
+        """The predictions as scores: -1 or +1."""
         return self.signs_of(fitted.target, fitted.probabilities(scores) if self.of_probability else scores)
 
     def signs_of(self, target: Any, values: Floats) -> Floats:
@@ -89,7 +89,7 @@ class Cutoff(NamedTuple):
         return _probability(fitted, self.at)
 
     def score(self, fitted: Fitted) -> float:
-        """The score of the positive label from which on rows have this probability, by what was learned so far."""
+        """The lowest score of the positive label with this probability, by the present calibration."""
         if not self.of_probability:
             return self.at
         low, high = -40.0, 40.0  # bisection, by the inverse hyperbolic sine of the score
@@ -125,7 +125,7 @@ def chosen(counts: Floats, rule: Rule | None, turned: bool) -> Cutoff | None:
     negative, positive = counts[::-1, ::-1] if turned else counts
     if not counts.any(axis=1).all():
         return None
-    # Thresholds from the highest down, of which the first takes nothing for positive.
+    # Thresholds from the highest down; with the first, nothing is positive.
     hits, alarms = (np.concatenate([[0.0], np.cumsum(one[::-1])]) for one in (positive, negative))
     missed = hits[-1] - hits
     if rule.by == "recall":

@@ -1,9 +1,8 @@
-"""Tickets: rows that were answered and whose labels have not come yet.
+"""Tickets: predicted rows whose labels have not come yet.
 
-``ask`` answers a row and keeps what was said of it; ``tell`` learns the row when its label comes, and counts the answer
-given then. A ticket is data: the row, eight bytes for each answer, a number, a time, and if asked for, four bytes for
-each vote; signed by the model that gave it. The model keeps the same bytes of those that wait, and saves them in its
-file.
+``ask`` predicts a row and keeps the prediction; ``tell`` learns the row when its label comes, and metrics count that
+prediction. A ticket is data: the row, eight bytes for each score, a number, a time, and with ``votes="then"`` four
+bytes for each vote; signed by the model. The model keeps the bytes of pending tickets, and saves them in its file.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from onlineboost.forks import new_lock
 from onlineboost.parameters import brief, check_one_of, check_whole, fits_json
 
 Votes = Literal["now", "then"]
-MAX_PENDING = 1_000_000  # tickets that wait, unless asked for otherwise
+MAX_PENDING = 1_000_000  # default maximum of pending tickets
 _MODEL, _SECRET = 8, 16  # bytes
 
 
@@ -67,21 +66,21 @@ class Ticket:
 
 
 class Pending:
-    """The predictions of a model that wait for their delayed labels, as tickets; bounds for their number and age.
+    """Pending tickets: predictions that wait for their delayed labels, with limits for their number and age.
 
     Parameters
     ----------
     max_pending : int, default=1000000
-        Maximum number of waiting tickets; beyond it the oldest expire. As many labeled tickets that other copies of
-        the model gave are remembered, so that none is labeled twice.
+        Maximum number of pending tickets; beyond it the oldest expire. The model also remembers as many labeled tickets
+        of its other copies, so that none is labeled twice.
     max_age : float or None, default=None
         Maximum age of a ticket, in the unit of ``ask(..., time=)``, or in requested rows if no times are given; None:
         no limit.
     on_expire : "drop" or tuple, default="drop"
         Action for expired tickets: "drop" them, or learn them with a label, as in ``on_expire=("label", 0)``.
     votes : {"now", "then"}, default="now"
-        Votes from which the weights of the learners follow: those at the time of the label ("now"), or at the time of
-        the ticket ("then", four bytes more per learner, and less accurate if labels are very late).
+        Votes that determine the weights of the learners: at the time of the label ("now"), or of the ticket ("then":
+        four more bytes per learner, and less accurate if labels are very late).
 
     Examples
     --------
@@ -112,11 +111,11 @@ class Pending:
         if not dropped and not (labeled and fits_json(on_expire[1])):
             raise ParameterError("on_expire", on_expire, "'drop', or ('label', y)")
         self.model, self.secret = secrets.token_bytes(_MODEL), secrets.token_bytes(_SECRET)
-        self.run = secrets.randbits(62)  # copies of a model give tickets of the same numbers
-        self.past: dict[int, int] = {}  # the next numbers of the copies that this one was made from, by their runs
+        self.run = secrets.randbits(62)  # copies of a model issue tickets of the same numbers
+        self.past: dict[int, int] = {}  # by run: the next numbers of the copies that this one was made from
         self.next = 0  # number of the next ticket
-        self.waiting: OrderedDict[int, bytes] = OrderedDict()  # by number; unlike a dict, it finds the oldest at once
-        self.early: OrderedDict[str, None] = OrderedDict()  # signatures of told tickets that other copies gave
+        self.waiting: OrderedDict[int, bytes] = OrderedDict()  # by number; finds the oldest faster than a dict
+        self.early: OrderedDict[str, None] = OrderedDict()  # signatures of labeled tickets of other copies
         self.lock = new_lock()
 
     def __len__(self) -> int:
@@ -127,11 +126,11 @@ class Pending:
         return f"Pending({bounds}), {len(self):,} waiting"
 
     def __iter__(self) -> Iterator[int]:
-        """The numbers of the tickets that wait, the oldest first."""
+        """The numbers of the pending tickets, the oldest first."""
         return iter([*self.waiting])
 
     def __getitem__(self, number: int) -> bytes:
-        """The bytes of a ticket that waits."""
+        """The bytes of a pending ticket."""
         if not isinstance(number, int) or number not in self.waiting:
             raise TicketError(
                 f"ticket {brief(number)} is not pending: it was labeled before, has expired, or was never issued"
@@ -144,7 +143,7 @@ class Pending:
             return {name: value for name, value in vars(self).items() if name != "lock"} | kept
 
     def frozen(self) -> Pending:
-        """The same tickets of the same run, to be written down."""
+        """The same tickets of the same run, for a model file."""
         twin = Pending.__new__(Pending)
         twin.__dict__.update(self.__getstate__(), lock=new_lock())
         return twin
@@ -158,7 +157,7 @@ class Pending:
         self.past = self.past | {self.run: self.next}
         self.run = secrets.randbits(62)
 
-    # ---- giving and taking
+    # ---- issuing and labeling
 
     def kept(self, answers: PastAnswers) -> PastAnswers:
         """The part of past answers that tickets keep."""
@@ -197,7 +196,7 @@ class Pending:
             yield number
 
     def read(self, data: Any, node: Node, longest: int | None) -> Asked:
-        """The contents of a ticket of this model that can be told; ``longest`` is the most features of a row."""
+        """The contents of a valid ticket of this model; ``longest`` is the maximum number of features of a row."""
         if not isinstance(data, Ticket | bytes | bytearray | memoryview):
             raise TicketError(f"{brief(data)} is not a ticket: expected a ticket of ask, or its bytes")
         data = bytes(data)
@@ -221,7 +220,7 @@ class Pending:
         return self.waiting.get(asked.number, b"")[-SIGNATURE:] == asked.mark
 
     def take(self, asked: Asked) -> None:
-        """Note that a ticket was told. One that another copy of the model has given is remembered by its signature."""
+        """Note that a ticket was labeled. A ticket of another copy of the model is remembered by its signature."""
         with self.lock:
             if self._waits(asked):
                 del self.waiting[asked.number]
@@ -247,7 +246,7 @@ class Pending:
         return {name: getattr(self, name) for name in names} | keys
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The tickets that wait, one after the other, and the sizes of each."""
+        """The pending tickets, one after the other, and the size of each."""
         with self.lock:
             tickets = [*self.waiting.values()]
         sizes = np.array([len(data) for data in tickets], np.int64)
@@ -255,7 +254,7 @@ class Pending:
 
     @classmethod
     def restore(cls, facts: Any, arrays: dict[str, NDArray[Any]], node: Node, longest: int | None) -> Pending:
-        """What was saved; raises a ValueError if it makes no sense."""
+        """The saved tickets; raises a ValueError if they are invalid."""
         fate = facts["on_expire"]
         fate = tuple(fate) if isinstance(fate, list) else fate
         found = cls(facts["max_pending"], facts["max_age"], fate, facts["votes"])

@@ -31,12 +31,12 @@ MODEL_OPTIONS = (
 
 @dataclass
 class Translation:
-    """What becomes of a command, or of its options for the model."""
+    """The translation of a command, or of its options for the model."""
 
     options: list[str] = field(default_factory=list)  # of ``train``
     notes: list[str] = field(default_factory=list)  # differences, and options that need no counterpart
     missing: dict[str, str] = field(default_factory=dict)  # options without a counterpart, and what to do instead
-    is_default: bool = False  # whether the model is what ``train`` takes without a choice
+    is_default: bool = False  # whether it is the default model of ``train``
     commands: list[str] = field(default_factory=list)
 
 
@@ -61,7 +61,7 @@ class Source:
 
     @property
     def labels(self) -> set[float]:
-        """Different labels; none if some are not numbers, which ``train`` will say."""
+        """Different labels; none if some are not numbers, which ``train`` reports."""
         words = [line.partition("|")[0].split() for line in self.lines]
         try:
             return {float(before[0]) for before in words if before}

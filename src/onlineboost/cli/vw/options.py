@@ -1,4 +1,4 @@
-"""The options of Vowpal Wabbit: what they take, a command line of it in parts, and what we have instead."""
+"""Options of Vowpal Wabbit: their values, the parser of its command line, and our counterparts."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ NOTHING_TO_DO = {
     "sparse_weights": "memory is used only for features in the data.",
     "strict_parse": "malformed lines are always errors.",
 }
-"""Options that need no counterpart, with what is worth knowing."""
+"""Options that need no counterpart, with a note each."""
 
 _ALIKE = {
     "adax bfgs coin conjugate_gradient freegrad ftrl pistol sgd": (
@@ -130,11 +130,11 @@ INSTEAD = {name: instead for names, instead in _ALIKE.items() for name in names.
     "save_per_pass": "--checkpoint-every N saves the model after each N examples.",
     "version": "onlineboost --version.",
 }
-"""Options without a counterpart, with the next best."""
+"""Options without a counterpart, with the closest alternative."""
 
 
 def instead_of(name: str) -> str:
-    """What to do about an option without a counterpart."""
+    """The advice for an option without a counterpart."""
     if name.startswith(("cb", "ccb", "cats", "slates", "squarecb", "explore", "warm_cb", "experimental_igl")):
         return "onlineboost learns labels, not the costs of actions: stay with vw."
     return INSTEAD.get(name, "stay with vw for it.")

@@ -1,4 +1,4 @@
-"""``onlineboost vw``: the commands of ours that do what a command of Vowpal Wabbit does."""
+"""``onlineboost vw``: the equivalent commands of onlineboost."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def verbatim(arguments: list[str]) -> list[str]:
 
 
 def flag(name: str) -> str:
-    """An option as it is mostly typed."""
+    """An option in its usual form."""
     return _LETTER.get(name, f"--{name}")
 
 
 def translate(arguments: list[str]) -> Translation:
-    """Our commands for one of Vowpal Wabbit.
+    """The equivalent commands.
 
     >>> translate(["-d", "day.vw", "--boosting", "10", "-f", "model"]).commands
     ['onlineboost train day.vw -f vw -a bbm -n 10 --normalizer none --votes real --no-standardize -o model']
