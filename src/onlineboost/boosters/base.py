@@ -36,7 +36,7 @@ Votes = Literal["hard", "real"]
 
 
 MAX_LEARNERS = 10_000
-_REHEARSED = 64  # rounds of a booster from outside the package, before it learns
+_REHEARSED = 64  # rehearsed rounds of a custom booster, before it learns
 _ROUNDING = 1e-9
 
 LEARNERS_OPTION = Option(
@@ -69,7 +69,7 @@ COMMON = (LEARNERS_OPTION, DELIVERY)
 
 @hot
 def lead_by_votes(state: Any, h: Floats, e: Floats, first: int, carry: Floats) -> None:
-    """Not called: the vote is made of the learners' votes."""
+    """Not called: the vote is computed from the learners' votes."""
 
 
 class Kernels(NamedTuple):
@@ -131,7 +131,7 @@ class Booster(OnlineClassifier):
     head: HeadName = "vote"
 
     advice: ClassVar[str] = "SafeBoost"
-    """What to try instead if boosting did not pay, for the verdict."""
+    """Advice of the verdict if boosting did not pay."""
 
     grouped: ClassVar[bool] = False
     """Whether learners form groups, so that a prefix of them is not a booster of its own."""
@@ -143,12 +143,12 @@ class Booster(OnlineClassifier):
     """The weak learner that the command line takes if none is named."""
 
     _traits: ClassVar[dict[str, bool]]
-    """Of ``Settings``: how the algorithm is written."""
+    """Properties of the algorithm for ``Settings``."""
 
     _kernels: ClassVar[Kernels]
 
     _from_outside: ClassVar[bool] = False
-    """Whether its functions are none of this package."""
+    """Whether its functions are from outside the package."""
 
     def __init_subclass__(
         cls,
@@ -228,9 +228,9 @@ class Booster(OnlineClassifier):
         """
 
     def _check_kernels(self) -> None:
-        """Raise an error if a booster from outside the package does not keep to the contract in a few rounds.
+        """Raise an error if a custom booster breaks the contract in a few rounds.
 
-        The votes and labels of these rounds are drawn; the state is one of its own.
+        These rounds have random votes and labels, and a state of their own.
         """
         if not self._from_outside:
             return
@@ -240,7 +240,7 @@ class Booster(OnlineClassifier):
         made = link(state, table, h, p, t)
         for k in range(_REHEARSED):
             y = float(rng.choice([-1, 1]))
-            share = rng.random()  # of learners that are right
+            share = rng.random()  # share of learners that are right
             real = rng.uniform(0, 1, n) if self.votes == "real" else 1.0
             h[:] = np.where(rng.random(n) < share, y, -y) * real
             p[:], t[:], table.carry[:] = np.nan, y, 0.0
@@ -296,7 +296,7 @@ class Booster(OnlineClassifier):
         return Report(title, self.n_seen_, "learner", names, columns, edges, certificate, self.verdict())
 
     def _new_head(self, n_learners: int) -> Any:
-        """The initial state of the head, which turns votes into the answer."""
+        """The initial state of the head, which turns votes into the prediction."""
         return new_head(self.head, n_learners)
 
     def _experts(self) -> Ints | None:
@@ -347,7 +347,7 @@ class Booster(OnlineClassifier):
 
 @functools.cache
 def _as_scan(round: Callable[..., None]) -> Callable[..., None]:
-    """A round that sees all votes, with the arguments of one that sees some; all learners are one group then."""
+    """A round over all votes, with the arguments of a round over some; all learners are then one group."""
     kernel = round if hasattr(round, "py_func") else njit(round)
 
     def whole(state: Any, h: Floats, y: float, p: Floats, t: Floats32, first: int, carry: Floats) -> None:

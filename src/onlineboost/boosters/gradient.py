@@ -67,7 +67,7 @@ _SQUARED, _ABSOLUTE, _HUBER, _QUANTILE, _LOGISTIC, _POISSON = range(6)
 Version = Literal["span", "hull"]
 VERSIONS: tuple[Version, ...] = ("span", "hull")
 _GRID = 4.0, 14.0  # c of the rates
-_STEEP_GRID = 14.0, 50.0  # where targets are signs
+_STEEP_GRID = 14.0, 50.0  # c if targets are signs
 _MOST_STEP = 4.0  # Newton's step for Poisson loss
 _LEAST_RATE, _MOST_RATE = 1e-3, 1e3  # of the weight for Poisson loss
 _MOST_SCORE = 30.0  # of the logarithm of a rate
@@ -313,7 +313,7 @@ class OnlineGradientBoost(OnlineRegressor):
         return 1 - math.exp(-grid[k % len(grid)] / size)
 
     def _part_node(self, n_features: int, seed: int | None = None) -> Committee:
-        """The node that sees scaled targets."""
+        """The inner node, which gets scaled targets."""
         state, seed = self._initial_state(), seed_of(self.random_state) if seed is None else seed
         settings = Settings(int(self.n_estimators), hard=False, sample=False, seed=seed, numbers=True, **self._traits)
         return compiled_numbers(self._base_learner(), state, n_features, settings)

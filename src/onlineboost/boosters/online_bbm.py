@@ -70,7 +70,7 @@ def round(state: OnlineBBMState, h: Floats, y: float, p: Floats, t: Floats32, fi
         p[j] = start[j] + near if near == k else -1  # where the weight is; beyond the table it is 0
     for j in range(h.size):
         at = int(p[j])
-        weight = state.table[u64(max(at, 0))]  # without a branch that cannot be foreseen
+        weight = state.table[u64(max(at, 0))]  # without an unpredictable branch
         p[j] = weight if at >= 0 else 0.0  # lines 8 and 9
 
 

@@ -27,7 +27,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.loop.heads import HeadName
 from onlineboost.storage.validity import COUNT, Limits
 
-_LARGE = 1e6  # far beyond what votes from -50 to 50 lead to
+_LARGE = 1e6  # far beyond the range for votes from -50 to 50
 
 
 class OSBoostOCPState(NamedTuple):

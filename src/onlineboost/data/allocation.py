@@ -1,4 +1,4 @@
-"""Memory for states: taken, or only planned, to know the shapes of a state before any memory is taken."""
+"""Memory for states: allocated, or only planned, so that shapes are known before memory is allocated."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 _LINE = 64  # bytes of a cache line
-_FEW = 1 << 16  # bytes: of less, a copy is cheap
-_MANY = 1 << 20  # bytes: for so many, large pages are asked for
+_FEW = 1 << 16  # bytes; smaller copies are cheap
+_MANY = 1 << 20  # bytes from which large pages are requested
 _NORESERVE = 0x4000  # ``mmap.MAP_NORESERVE`` of Linux, which Python knows from 3.13 on
-_ROOM = 32  # times the memory of an array, for more rows behind it
+_ROOM = 32  # reserved address space, as a multiple of the array
 _LEAST_ROOM = 1 << 25  # bytes of address space
 
 _planning: ContextVar[bool] = ContextVar("planning", default=False)
@@ -55,9 +55,9 @@ def filled(value: Any, shape: int | tuple[int, ...], dtype: DTypeLike = np.float
 
 
 def zeros(shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """Zeros that take memory only where they are written to, and give it back when they are not needed any more.
+    """Zeros that take memory only where they are written to, and return it when they are freed.
 
-    Memory of the C library's heap would do neither: what was used before is filled with zeros, and kept.
+    The heap of the C library does neither: it fills used memory with zeros, and keeps it.
 
     >>> int(zeros((1000, 1000), np.float32).sum())
     0
@@ -77,7 +77,7 @@ def _mapped(size: int) -> mmap.mmap:
 def reserved(shape: tuple[int, ...], dtype: DTypeLike, small_pages: bool = False) -> NDArray[Any]:
     """Zeros that take memory as they are written to, in pages of megabytes or in small ones.
 
-    Large pages are faster, in threads above all; but where little of each of many arrays is used, the rest of a page is
+    Large pages are faster, especially with threads; but if many arrays are mostly unused, the rest of each page is
     lost.
 
     >>> int(reserved((1000, 1000), np.float32).sum())
@@ -93,7 +93,7 @@ def reserved(shape: tuple[int, ...], dtype: DTypeLike, small_pages: bool = False
 
 
 class _Room(mmap.mmap):
-    """Memory that is taken as it is written to; the first ``given`` bytes are in use."""
+    """Memory allocated on writing; the first ``given`` bytes are in use."""
 
     given = 0
 
@@ -145,7 +145,7 @@ def lengthened(array: NDArray[Any], rows: int) -> NDArray[Any]:
 
 
 def with_room(array: NDArray[Any], n: int) -> NDArray[Any]:
-    """The array padded with zeros to the next power of two: seldom copied, and its size depends on n only."""
+    """The array padded with zeros to the next power of two, so that copies are rare and the size depends on n only."""
     return array if n <= len(array) else extended(array, 1 << (n - 1).bit_length())
 
 

@@ -23,11 +23,11 @@ _CHUNK = 1 << 20  # numbers converted at a time: conversion never needs more tha
 class Source(ABC):
     """A checked table of numbers; NaN is a missing value.
 
-    Its features have the numbers of columns for names, unless ``name`` gives them others.
+    Features are named by their column numbers, unless ``name`` is called.
     """
 
     by_name: ClassVar[bool] = False
-    """Whether features have names whatever ``name`` says."""
+    """Whether features have names of their own."""
 
     names: list[str] | None  # the headings
     n_rows: int
@@ -206,7 +206,7 @@ def check_features(X: Any) -> Dense | Sparse:
 
 
 def as_labels(y: Any) -> NDArray[Any]:
-    """Labels as an array; raises an error for words and others in one list."""
+    """Labels as an array; raises an error for words mixed with other types."""
     try:
         labels = np.asarray(y)
     except ValueError:
@@ -277,7 +277,7 @@ def copied(value: Any) -> Any:
 
 
 def isolated(value: Any) -> Any:
-    """The value with all arrays copied into cache lines of their own: threads that write to one wait for each other."""
+    """The value with all arrays copied into cache lines of their own, since threads wait for shared lines."""
     return _each_array(value, _isolated)
 
 
@@ -314,7 +314,7 @@ def _compress(dense: Floats32) -> tuple[Ints, Ints32, Floats32]:
 
 @njit
 def _count(values: Floats32) -> tuple[int, int, int]:
-    """How many values are too large, missing, zero."""
+    """Numbers of values that are too large, missing, zero."""
     large = missing = zeros = 0
     for k in range(values.size):
         large += abs(values[k]) > LARGEST
@@ -337,7 +337,7 @@ def _drop_zeros(dense: Floats32, indptr: Ints, indices: Ints32, values: Floats32
 
 
 def _own(array: Any, dtype: Any = None) -> Any:
-    """The array in this type, contiguous and writable: the same kind of array for all, compiled once."""
+    """The array in this type, contiguous and writable, so that code is compiled for one kind of array."""
     return np.require(array, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
 
 
@@ -363,7 +363,7 @@ def bad_number(row: int, column: Any, value: object) -> DataError:
 
 
 def brief(value: object) -> str:
-    """A value in an error message: one of hundreds of digits is not written out."""
+    """A value in an error message, without hundreds of digits."""
     large = isinstance(value, int) and value.bit_length() > 256
     return "a number of hundreds of digits" if large else str(value)
 

@@ -16,10 +16,10 @@ Floats32: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]
 Ints32: TypeAlias = NDArray[np.int32]
 
-_BLOCK = 4096  # entries that are looked at while they are in the cache
-_MAGNITUDE = u32(0x7FFFFFFF)  # the bits of a number but for its sign
+_BLOCK = 4096  # entries that fit into the cache
+_MAGNITUDE = u32(0x7FFFFFFF)  # all bits of a number except the sign
 _LARGEST_BITS = u32(np.float32(1e18).view(np.uint32))
-_SHORT = 48  # entries of a row that are sorted by insertion alone
+_SHORT = 48  # maximum entries of a row for insertion sort alone
 LARGEST = 1e18  # magnitude of features and weights: squares must stay within float32
 
 
@@ -37,7 +37,7 @@ class Batch(NamedTuple):
 
 
 def check_batch(batch: Batch, learning: bool, numbers: bool = False) -> None:
-    """Raise an error for a batch that is not valid: compiled code does not check."""
+    """Raise an error for an invalid batch; compiled code does not check."""
     indptr, rows = batch.indptr, batch.y.size
     whole = indptr.shape == (rows + 1,) and batch.weight.shape == (rows,) and batch.indices.size == batch.values.size
     if not whole or indptr[0] < 0 or indptr[-1] > batch.indices.size or (np.diff(indptr) < 0).any():
@@ -144,7 +144,7 @@ def _filtered(rows: Batch, kept: NDArray[np.bool_]) -> Batch:
 
 
 def ordered(batch: Batch) -> Batch:
-    """The rows with their features in the order of ids, so that nothing depends on how a source has arranged them."""
+    """The rows with features in the order of ids, so that results do not depend on the order of a source."""
     first, last = batch.indptr[0], batch.indptr[-1]
     if not _falls(batch.indptr, batch.indices):
         return batch
@@ -226,7 +226,7 @@ def survey(indptr: Ints, indices: Any, values: Floats32, columns: int) -> tuple[
             lowest, highest = min(lowest, some[k]), max(highest, some[k])
         for k in range(following.size):
             falls += some[k] >= following[k]
-        for k in range(numbers.size):  # 0 less 1 is the largest number without a sign
+        for k in range(numbers.size):  # 0 - 1 is the largest unsigned number
             odd += u32((numbers[k] & _MAGNITUDE) - u32(1)) >= _LARGEST_BITS
     for r in range(1, indptr.size - 1):  # from one row to the next the index may fall
         k = indptr[r]

@@ -26,12 +26,12 @@ _YES, _NO = ("1", "+1", "true", "yes", "y", "t"), ("0", "-1", "false", "no", "n"
 class Classes(Target):
     """Labels of any kind as places: 0, 1, 2, and so on.
 
-    Of two labels, the sign of a score is the answer: that of place 1 from 0 on. Of more, there is a score for each, and
-    the largest is the answer.
+    With two labels, the sign of a score decides: place 1 is predicted from 0 on. With more, each has a score, and the
+    largest decides.
 
-    Places are given in the order in which labels come: the first gets 0, unless it is 1, true or yes, and the second
-    gets the other of the first two. What users see does not depend on that order: of two labels the larger is positive,
-    or 1, true, yes against 0, -1, false, no; or the one that was named.
+    Places follow the order in which labels come: the first gets 0, unless it is 1, true or yes, and the second gets the
+    other of the first two. Users do not see that order: the larger of two labels is positive, or 1, true, yes against
+    0, -1, false, no; or the named one.
 
     >>> target = Classes()
     >>> target.meet(["spam", "ham", "ham"])
@@ -46,7 +46,7 @@ class Classes(Target):
 
     def __init__(self, *labels: Any, named: str | None = None) -> None:
         self.labels = [*labels, _NONE, _NONE][: max(len(labels), 2)]  # by place
-        self.named = named  # the positive label, that of place 1, if it was named; it may not have come yet
+        self.named = named  # the positive label (place 1), if named; it may not have occurred yet
 
     @property
     def width(self) -> int:
@@ -54,7 +54,7 @@ class Classes(Target):
 
     @staticmethod
     def mistakes(scores: Floats, y: Floats) -> NDArray[np.bool_]:
-        """Which answers are wrong: by the sign of each score, or the largest of each row."""
+        """Which predictions are wrong, by the sign of each score or the largest of each row."""
         found: NDArray[np.bool_] = answers(scores) != y
         return found
 
@@ -79,7 +79,7 @@ class Classes(Target):
 
     @property
     def not_positive(self) -> str:
-        """What all labels but the positive one are called, if there are several."""
+        """The name of all labels but the positive one, if there are several."""
         return f"not {self.named}"
 
     @property
@@ -101,7 +101,7 @@ class Classes(Target):
 
     def columns(self, chances: Floats) -> tuple[Floats, list[Any]]:
         """Probabilities of the labels seen so far, which sum to 1, and these labels."""
-        if len(self.known) == 1 and isinstance(self.known[0], bool):  # the other label is known, too
+        if len(self.known) == 1 and isinstance(self.known[0], bool):  # the other label is known too
             return widened(chances, 2, True), [False, True]
         if len(self.known) < 2:
             return np.ones((len(chances), len(self.known))), self.known
@@ -112,13 +112,13 @@ class Classes(Target):
         return widened(chances, len(self.labels), True)[:, self._order]
 
     def scores(self, scores: Floats) -> Floats:
-        """Scores as users see them: the columns in the order of ``classes``."""
+        """Public scores, with columns in the order of ``classes``."""
         if self.width == 1:
             return -np.where(scores == 0, LEAST, scores) if self.turned else scores
         return widened(scores, self.width)[:, self._order]
 
     def decisions(self, scores: Floats) -> Floats:
-        """``scores``; of two labels, none is 0: above it is the positive one, as scikit-learn counts."""
+        """``scores``, never 0 with two labels: scikit-learn takes scores above 0 as positive."""
         found = self.scores(scores)
         return np.where(found == 0, LEAST, found) if self.width == 1 else found
 
@@ -212,9 +212,9 @@ class Classes(Target):
         return larger
 
     def declare(self, classes: Any, y: Any = ()) -> None:
-        """Set all labels that there will be, two or more; those of the rows ``y`` in their order, then the others.
+        """Declare all labels, two or more: those of the rows ``y`` in their order, then the others.
 
-        They may be declared again, but not changed.
+        They can be declared again, but not changed.
         """
         found = _different(classes)
         if len(found) < 2:
@@ -230,7 +230,7 @@ class Classes(Target):
         self._add([*met, *sorted(label for label in found if label not in met)])
 
     def meet(self, y: Any) -> None:
-        """Take in the labels of rows, in the order in which they come."""
+        """Add the labels of rows, in their order."""
         found = _different(y)
         if not self.known and len(found) < 2:
             self.declare(found)  # which raises an error
@@ -271,7 +271,7 @@ class Classes(Target):
         return places
 
     def check_places(self, places: Floats) -> None:
-        """Raise an error for a place of no label."""
+        """Raise an error for a place without a label."""
         unknown = np.flatnonzero(~(places < len(self.labels)))
         if unknown.size:
             row = int(unknown[0])
@@ -281,7 +281,7 @@ class Classes(Target):
             )
 
     def encode_one(self, label: Any) -> float:
-        """The place of one label; a new label gets one of the first two that is free, or the next."""
+        """The place of one label; a new label gets the next free place."""
         label = _plain(label)
         if isinstance(label, list | dict | set | np.ndarray):
             raise DataError(f"the label is a {type(label).__name__}: expected one value")
@@ -297,7 +297,7 @@ class Classes(Target):
         return found
 
     def _places_of(self, scores: Floats) -> NDArray[np.int64]:
-        """The place of the answer to each row; of several largest scores, the first in the order of ``classes``."""
+        """The predicted place for each row; of equal scores, the first in the order of ``classes``."""
         if scores.shape[1] == 1:
             return answers(scores)
         order = np.array([place for place in self._order if place < scores.shape[1]])
@@ -311,20 +311,20 @@ class Classes(Target):
         return self.label_at(int(self._places_of(score[None])[0]))
 
     def label_at(self, place: int) -> Any:
-        """The label at this place; the other one of two if it is unknown so far."""
+        """The label at this place; if unknown so far, the other label."""
         label = self.labels[place] if self.labels[place] is not _NONE else self.labels[1 - place]
         return None if label is _NONE else label
 
 
 def answers(scores: Floats) -> NDArray[np.int64]:
-    """The place that the scores of each row answer with: by their sign, or the largest."""
+    """The predicted place for each row: by the sign of the score, or the largest score."""
     columns = as_columns(scores)
     found: NDArray[np.int64] = columns.argmax(axis=1)
     return found if columns.shape[1] > 1 else (columns[:, 0] >= 0).astype(np.int64)
 
 
 def too_many_classes(labels: list[Any], most: int) -> DataError:
-    """The error for more labels than ``max_classes``, or than there can be."""
+    """The error for more labels than ``max_classes``, or than possible."""
     looks = "an id" if any(isinstance(label, str) for label in labels) else "an id, or a number to predict"
     found = f"y has {len(labels):,} different labels ({listed(labels)}), more than {most:,}: is the label {looks}?"
     advice = "For an id, choose another label; for regression, use OnlineBoostRegressor (train --task number)"
@@ -340,7 +340,7 @@ def _array(labels: list[Any]) -> NDArray[Any]:
 
 
 def _different(labels: Any) -> list[Any]:
-    """The different labels, in the order in which they come; raises an error for labels that are none."""
+    """The different labels, in their order; raises an error for invalid labels."""
     labels = as_labels(labels)
     try:
         found = _in_order(labels)
@@ -366,7 +366,7 @@ def _in_order(labels: NDArray[Any]) -> list[Any]:
     """The different labels, in the order in which they come."""
     if labels.dtype.kind in "biufUS" and labels.ndim == 1 and labels.size:
         found, others = [labels[0]], labels != labels[0]
-        while others.any() and len(found) < _FEW:  # of few labels, faster than to sort
+        while others.any() and len(found) < _FEW:  # faster than sorting for few labels
             found.append(labels[others.argmax()])
             others &= labels != found[-1]
         if not others.any():
@@ -380,7 +380,7 @@ def _is_missing(label: Any) -> bool:
 
 
 def _truth(label: Any) -> bool | None:
-    """Whether a label says yes, or no; None: neither."""
+    """Whether a label means yes or no; None: neither."""
     if isinstance(label, str):
         word = label.lower()
         return True if word in _YES else False if word in _NO else None

@@ -1,4 +1,4 @@
-"""Columns: what a model knows of the features of its sources."""
+"""Columns: the features of a model's sources."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from onlineboost.parameters import check_whole
 
 MAX_NAMES = 1 << 18  # names of features that are kept
 MAX_LAG = 100
-LAG_NAME = "label[-{}]"  # of features that are the last labels
-_SAFE = LARGEST / 2  # rounding does not matter below
-_new: Any = tuple.__new__  # takes half the time of a named tuple's own
+LAG_NAME = "label[-{}]"  # prefix of lagged labels
+_SAFE = LARGEST / 2  # rounding is negligible below
+_new: Any = tuple.__new__  # twice as fast as the named tuple's own
 
 
 class Columns:
     """The names of features by id, the headings and the number of columns of arrays, and the schema of streams.
 
-    Names of dicts have the ids that they have in files. A string value is an indicator: ``{"color": "red"}`` is
+    Names in dicts have the same ids as in files. A string value is an indicator: ``{"color": "red"}`` is
     ``{"color=red": 1}``. A missing value is NaN, and an indicator.
 
     >>> columns = Columns()
@@ -40,10 +40,10 @@ class Columns:
         self.owner = owner  # the name of the model's class, for error messages
         self.width: int | None = None  # number of columns of arrays
         self.headings: list[str] | None = None  # of a data frame's columns
-        self.names: dict[int, str] = {}  # by id, as far as known; not those that are their ids
+        self.names: dict[int, str] = {}  # by id, as far as known; without names that are ids
         self._worded = False  # whether a name is not a number
         self.limit: int | None = None  # number of names that are kept; None: MAX_NAMES
-        self.text: TextColumns | None = TextColumns()  # None: of a model that was made before there was text
+        self.text: TextColumns | None = TextColumns()  # None: a model of a version without text
         self._reader = DictReader(schema, self.text)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Columns:
         return (MAX_NAMES if self.limit is None else self.limit) - len(self.names)
 
     def add(self, names: Iterable[tuple[int, str]]) -> dict[int, str]:
-        """Add names of features, as many as are kept; returns those that are new. The first name of an id is kept."""
+        """Add names of features up to the limit; returns new ones. The first name of an id is kept."""
         room = self._room
         new: dict[int, str] = {}
         for id, name in names if room > 0 else ():
@@ -68,7 +68,7 @@ class Columns:
     # ---- arrays
 
     def locate(self, source: Source) -> None:
-        """Give a table's columns the names by which the model knows them; an error if they are not those of before."""
+        """Give a table's columns the names that the model knows; an error if the columns differ."""
         if source.names is not None:
             self.check_headings(source.names)
         if self.width is None or (source.by_name and source.names is None):
@@ -122,7 +122,7 @@ class Columns:
     # ---- dicts
 
     def row(self, x: Mapping[Any, Any], learning: bool) -> Row:
-        """The features of a dict, in its order; with ``learning``, and the names that are to be added then.
+        """The features of a dict, in its order; with ``learning``, also the names to add.
 
         Columns that the schema does not read as features are left out.
         """
@@ -159,7 +159,7 @@ class Columns:
         return row
 
     def sight(self, cells: Iterable[tuple[str, int]]) -> None:
-        """Take note of cells of at least four words, by column and id."""
+        """Count cells of at least four words, by column and id."""
         turned = [self.text.meet(name, id) for name, id in cells] if self.text is not None else []
         if any(turned):
             self._reader = DictReader(self.schema, self.text)
@@ -204,7 +204,7 @@ class Columns:
 
 
 def differences(expected: Iterable[str], names: Iterable[str]) -> str:
-    """What is different about the columns of a table, for an error message."""
+    """The differences of the columns of a table, for an error message."""
     expected, names = [*expected], [*names]
     missing = [name for name in expected if name not in names]
     new = [name for name in names if name not in expected]
@@ -227,5 +227,5 @@ def _is_word(name: str) -> bool:
 
 
 def is_lag(name: str) -> bool:
-    """Whether a feature is one of the last labels."""
+    """Whether a feature is a lagged label."""
     return name.startswith(LAG_NAME.split("{")[0])

@@ -49,7 +49,7 @@ def years_of(days: int, seconds: float) -> float:
 
 @hot
 def n_date_parts(seconds: float) -> int:
-    """Number of parts of a date. Midnight has no hour: libraries have no other way to write a date alone."""
+    """Number of parts of a date. Midnight has no hour, since libraries write dates without a time as midnight."""
     return 2 if seconds <= 0 else 3
 
 

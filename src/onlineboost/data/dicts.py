@@ -1,8 +1,8 @@
-"""Dicts of features as rows: ids, values, and names that are new.
+"""Dicts of features as rows: ids, values, and new names.
 
-A dict of numbers and words has the features that its values say, zeros included. A dict with anything else in it, such
-as a date or a list, is read as a JSON line is, without zeros; so is any dict if the schema drops columns or has
-categorical ones. Rare kinds of values, and errors of dicts that are read so, are left to the reader of JSON lines.
+A dict of numbers and words has a feature for each value, zeros included. A dict with other values, such as a date or a
+list, is read like a JSON line, without zeros; so is any dict if the schema drops columns or has categorical ones. The
+reader of JSON lines handles rare kinds of values, and errors of such dicts.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from onlineboost.registry import FORMATS
 TINY = 2.0**-150  # the largest number that is zero as float32
 _KEYS, _NUMBERS = frozenset((str, int)), frozenset((float, int, bool, np.float64))
 PLAIN = _KEYS | _NUMBERS  # types of numbers and words
-_TIMES = np.datetime64, np.timedelta64  # which float() takes for numbers, in any unit
+_TIMES = np.datetime64, np.timedelta64  # strings that float() accepts as numbers
 _KEPT = 1 << 15  # names and words whose ids are kept
 _SHORT = 256  # characters of a name that is kept
 _PLANNED = 1 << 16  # features of all plans that are kept
 _ONCE = 1 << 12  # dicts without a plan whose keys are remembered
-_LONG, _DEPTH = 1 << 12, 8  # longer lists and deeper ones are left to the reader
+_LONG, _DEPTH = 1 << 12, 8  # longer and deeper lists are left to the reader
 _FEATURE, _CATEGORY, _IGNORED, _WORDS, _DAYS, _MONTHS = range(6)  # roles of columns
 
 
 class Row(NamedTuple):
     """The features of a dict, in its order."""
 
-    ids: list[int] | Ints32  # rows may share an array, which is not to be written to
+    ids: list[int] | Ints32  # rows may share an array, which must not be written to
     values: tuple[float, ...]
-    names: Sequence[tuple[int, str]]  # to be added to the columns when the row is learned
-    sighted: Sequence[tuple[str, int]] = ()  # columns and ids of new cells of at least four words, likewise
+    names: Sequence[tuple[int, str]]  # names to add to the columns when the row is learned
+    sighted: Sequence[tuple[str, int]] = ()  # columns and ids of new cells of at least four words, to add likewise
 
 
 class _Column:
@@ -54,7 +54,7 @@ class _Column:
 
     def __init__(self, key: Any, name: str, role: int) -> None:
         self.key, self.name, self.role, self.id = key, name, role, feature_id(name)
-        self.told = name == str(self.id)  # whether the name need not be told
+        self.told = name == str(self.id)  # whether the name is known
         self.words: dict[Any, int] = {}  # by word; by None, of a missing value; by part and number, of a date
 
 
@@ -63,7 +63,7 @@ class Plan(NamedTuple):
 
     ids: Any  # of numbers: an array, or a list if there are words
     words: list[tuple[int, dict[Any, int]]]  # positions of words, and ids of those that were met
-    strings: bool  # whether all keys are strings: any other is equal to keys with other names, as 1 is to True
+    strings: bool  # whether all keys are strings; other keys may equal keys with other names, such as 1 and True
     as_json: bool
 
 
@@ -79,7 +79,7 @@ class DictReader:
         self._forget()
 
     def _forget(self) -> None:
-        self.columns: tuple[dict[Any, _Column], dict[Any, _Column]] = {}, {}  # of dicts as they are, as JSON; by key
+        self.columns: tuple[dict[Any, _Column], dict[Any, _Column]] = {}, {}  # plain, and as JSON; by key
         self.plans: dict[tuple[Any, ...], Plan] = {}  # by the keys of dicts
         self.once: set[int] = set()  # hashes of keys that have no plan yet
         self.n_kept = self.n_planned = 0
@@ -155,11 +155,11 @@ def are_plain(keys: tuple[Any, ...], values: tuple[Any, ...]) -> bool:
 
 
 class _OtherKindError(Exception):
-    """A dict has to be read in the other way."""
+    """A dict that must be read in the other way."""
 
 
 class _Draft:
-    """A row in the making, of a dict as it is or as JSON; then a ValueError says that it is left to the reader."""
+    """A row being built, from a plain dict or as JSON; then a ValueError leaves it to the reader."""
 
     def __init__(
         self, reader: DictReader, as_json: bool, other: bool, known: Mapping[int, str], full: bool, learning: bool
@@ -228,7 +228,7 @@ class _Draft:
         self.values.append(value)
 
     def _word(self, column: _Column, word: str) -> None:
-        """Append a string as a category; if it has at least four words and is new, its words, and take note of it."""
+        """Append a string as a category; if new and of at least four words, also its words, and count it."""
         text = self.reader.text
         if text is not None and word.lower() in ("yes", "no"):
             word = word.lower()
@@ -236,7 +236,7 @@ class _Draft:
         self._indicator(column, word, f"={word}")
         id = self.ids[-1]
         if looks and text is not None and not text.knows(column.name, id):
-            column.words.pop(word, None)  # it is looked at again until it is known
+            column.words.pop(word, None)  # checked again until it is known
             if self.learning:
                 self.sighted.append((column.name, id))
             self._words(column, word)
@@ -249,7 +249,7 @@ class _Draft:
             self._indicator(column, (word,), f"={word}")
 
     def _indicator(self, column: _Column, key: Any, rest: str) -> None:
-        """Append the feature whose name is that of the column and the rest."""
+        """Append the feature named by the column and a suffix."""
         id = column.words.get(key)
         if id is None:
             name = column.name + rest
@@ -263,7 +263,7 @@ class _Draft:
         self.values.append(1.0)
 
     def _put(self, column: _Column, value: Any) -> None:
-        """Append the features of a value as it is."""
+        """Append the features of a plain value."""
         if column.role == _IGNORED:
             return
         if column.role == _WORDS and (not isinstance(value, str) or value in MISSING_WORDS):

@@ -1,4 +1,4 @@
-"""Values that JSON does not know, as values that it knows."""
+"""Conversion of values to types of JSON."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plain(value: Any) -> Any:
 
 
 def json_value(value: Any) -> Any:
-    """A value that is of a kind of JSON's, no subclass of one; a ValueError if it cannot be made one without doubt."""
+    """A value of a JSON type, not of a subclass; a ValueError if it cannot be converted safely."""
     if type(value) in _KINDS:
         return value
     if isinstance(value, str | int | float | list | tuple | dict) and not isinstance(value, np.generic):

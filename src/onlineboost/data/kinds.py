@@ -1,4 +1,4 @@
-"""What the columns of a table were taken for: numbers, dates, categories, text."""
+"""Detected kinds of columns: numbers, dates, categories, text."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _NEARLY = 0.9  # of the rows have a value of their own: an id
 
 
 class Kind(NamedTuple):
-    """What a column was taken for, and how many different values or words it has."""
+    """The detected kind of a column, and its number of different values or words."""
 
     kind: str  # "number", "date", "category", "text", "id", "constant" or "mixed": words among numbers or dates
     values: int
 
 
 def kinds(columns: Columns, rows: int) -> dict[str, Kind]:
-    """What each column of the tables that were learned was taken for, by the names of its features.
+    """The detected kind of each column of learned tables, by the names of its features.
 
     >>> from onlineboost import Linear
     >>> from onlineboost.readers import open_stream
@@ -61,7 +61,7 @@ def kinds(columns: Columns, rows: int) -> dict[str, Kind]:
 
 
 def listed_kinds(found: dict[str, Kind], most: int = 12) -> list[tuple[str, str]]:
-    """Columns by what they were taken for, as lines for people."""
+    """Columns by kind, as lines for people."""
     counted = {"category": "", "text": " words", "mixed": " words"}
     lines: dict[str, list[str]] = {}
     for name, (kind, values) in found.items():

@@ -13,7 +13,7 @@ class Page(NamedTuple):
     """The unit that a stream yields and a model learns: ``for page in stream: model.learn(page)``."""
 
     batch: Batch
-    names: list[tuple[int, str]]  # of features that appear for the first time
+    names: list[tuple[int, str]]  # names of new features
     target: Any  # a ``Target``: the labels seen so far
     schema: Schema
     position: int = 0  # bytes read of all files so far
@@ -22,7 +22,7 @@ class Page(NamedTuple):
     source: int = 0  # number of the file it is from
     fields: tuple[str, ...] | None = None  # columns of a table that are features; None: rows name their own
     kept: dict[str, list[Any]] | None = None  # cells of the columns that ``keep`` names, for each row
-    gaps: tuple[int, ...] = ()  # of each skipped record, the number of the row after it
+    gaps: tuple[int, ...] = ()  # number of the row after each skipped record
     sighted: tuple[tuple[int, str, int], ...] = ()  # row, column and id of each new cell of at least four words
 
     @property

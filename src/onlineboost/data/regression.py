@@ -1,4 +1,4 @@
-"""Numbers as targets."""
+"""Regression targets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onlineboost.errors import DataError
 
 
 class Numbers(Target):
-    """Numbers as they are. Of several values in a score, the first is the answer.
+    """Regression targets, unchanged. Of several values in a score, the first is the prediction.
 
     >>> target = Numbers(least=0)
     >>> target.encode([1, 2.5])
@@ -64,7 +64,7 @@ class Numbers(Target):
         raise DataError("regression has no classes: leave out classes")
 
     def meet(self, y: Any) -> None:
-        """Every number is known."""
+        """Nothing to do for numbers."""
 
     def encode(self, y: Any) -> Floats:
         """The numbers as float64; raises an error for one that cannot be learned."""
@@ -111,7 +111,7 @@ class Numbers(Target):
         return "numbers"
 
     def restored(self, described: Any) -> Numbers:
-        """This target, if it is what a model file describes."""
+        """This target, if it is the one in a model file."""
         if described != "numbers":
             raise ValueError("the target is not numbers")
         return self

@@ -8,7 +8,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.parameters import check_whole
 
 DEFAULT_LABEL = "label"
-NO_LABEL = ""  # the name of no column: labels come apart
+NO_LABEL = ""  # not a column: labels come separately
 
 
 class Schema(NamedTuple):
@@ -33,11 +33,11 @@ class Schema(NamedTuple):
 
     @property
     def needs_reader(self) -> bool:
-        """Whether dicts are read as JSON lines are: some columns are dropped, categorical or dates in another order."""
+        """Whether dicts are read like JSON lines: some columns are dropped, categorical or dates in another order."""
         return bool(self.drop or self.categorical or self.day_first or self.month_first)
 
     def ignores(self, name: str) -> bool:
-        """Whether JSON lines have no feature of this name: label, weight, dropped columns, and what is within them."""
+        """Whether a name of JSON lines is no feature: label, weight, dropped columns, and values within."""
         return any(name == out or name.startswith(f"{out}.") for out in (*self.no_features, *self.drop))
 
     def check(self) -> None:

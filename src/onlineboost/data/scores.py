@@ -1,6 +1,6 @@
 """Scores and probabilities: arrays [rows, width], with a column for each of more than two labels, else one.
 
-Users see a single column as [rows].
+Public scores of a single column have the shape [rows].
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ LEAST = 5e-324  # a score above 0
 
 
 def squeezed(scores: Floats) -> Floats:
-    """As users see them."""
+    """Public scores."""
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
 def as_columns(scores: Floats) -> Floats:
-    """As they are here, from what users have."""
+    """Internal scores, from public ones."""
     return scores[:, None] if scores.ndim == 1 else scores
 
 
 def widened(scores: Floats, width: int, probabilities: bool = False) -> Floats:
-    """With a column for each label, where there are more; the lowest there is for one not learned."""
+    """With a column for each label; minus infinity for labels not learned."""
     if scores.shape[1] >= width:
         return scores
     found = np.full((len(scores), width), 0.0 if probabilities else -np.inf)

@@ -20,7 +20,7 @@ def mistaken(score: float, y: float) -> bool:
 
 @hot
 def sign_of(y: float) -> float:
-    """What learners and boosters of two labels get, given the place of a label: -1 or +1."""
+    """The target of binary learners and boosters, given the place of a label: -1 or +1."""
     return 1.0 if y > 0 else -1.0
 
 
@@ -31,7 +31,7 @@ def place_for(k: int, y: float) -> float:
 
 
 class Target(ABC):
-    """The kind of label to predict: its encoding, and the meaning of a score."""
+    """The encoding of labels, and the meaning of a score."""
 
     @property
     @abstractmethod
@@ -45,15 +45,15 @@ class Target(ABC):
 
     @abstractmethod
     def losses(self, scores: Floats, y: Floats) -> NDArray[Any]:
-        """What each score costs, of which the progressive error is the mean: 1 for a mistake."""
+        """The loss of each score, whose mean is the progressive error: 1 for a mistake."""
 
     def scores(self, scores: Floats) -> Floats:
-        """Scores as users see them; of these, as machines give them."""
+        """Public scores, from internal ones; and back."""
         return scores
 
     @property
     def turned(self) -> bool:
-        """Whether users see scores with the other sign: the positive label has the place 0."""
+        """Whether public scores have the other sign, since the positive label has place 0."""
         return False
 
     def of_positive(self, chances: Floats) -> Floats:
@@ -67,7 +67,7 @@ class Target(ABC):
 
     @abstractmethod
     def encode(self, y: Any) -> Floats:
-        """Labels as places, or as the numbers that they are."""
+        """Labels as places, or regression targets as numbers."""
 
     @abstractmethod
     def decode(self, scores: Floats) -> NDArray[Any]:

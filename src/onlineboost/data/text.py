@@ -101,7 +101,7 @@ def _is_digit(text: Bytes, at: int, end: int) -> bool:
 def is_text(text: Bytes, at: int, end: int) -> bool:
     """Whether a cell has at least four words between spaces that have letters, or as many characters without spaces."""
     spaces, beyond = 0, 0
-    for i in range(at, end):  # most cells are told by this alone
+    for i in range(at, end):  # decides for most cells
         c = text[u64(i)]
         spaces += c <= 32
         beyond |= c

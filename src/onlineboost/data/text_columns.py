@@ -1,4 +1,4 @@
-"""Columns that hold text: named by the user, or found by their cells."""
+"""Text columns: named by the user, or detected by their cells."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, Self
 
 from onlineboost.data.hashing import MAX_ID
 
-DISTINCT = 64  # different cells of at least four words that make a column one of text
-_MOST = 1 << 16  # columns that such cells are kept of
+DISTINCT = 64  # different cells of at least four words in a text column
+_MOST = 1 << 16  # maximum number of columns with kept cells
 
 
 class TextColumns:
-    """The columns that are text, and of others the different cells of at least four words met so far.
+    """Text columns, and of other columns the different cells of at least four words so far.
 
     A column is text after the 64th such cell. They are kept as ids of their features.
 
@@ -31,7 +31,7 @@ class TextColumns:
         return found
 
     def meet(self, name: str, id: int) -> bool:
-        """Take note of a cell of at least four words; whether it makes its column text."""
+        """Count a cell of at least four words; whether its column becomes text."""
         if name in self.columns or (name not in self.cells and len(self.cells) >= _MOST):
             return False
         cells = self.cells.setdefault(name, set())
@@ -43,7 +43,7 @@ class TextColumns:
         return True
 
     def knows(self, name: str, id: int) -> bool:
-        """Whether a cell of at least four words is no news."""
+        """Whether a cell of at least four words is known already."""
         return name in self.columns or id in self.cells.get(name, ())
 
     # ---- model files
@@ -53,7 +53,7 @@ class TextColumns:
 
     @classmethod
     def restore(cls, described: Any) -> Self:
-        """What was saved; raises a ValueError if it makes no sense."""
+        """The saved columns; raises a ValueError if they are invalid."""
         columns, cells = described["columns"], described["cells"]
         if not isinstance(columns, list) or not isinstance(cells, dict) or len(cells) > _MOST:
             raise ValueError("the columns of text are not a list, and cells by column")

@@ -62,7 +62,7 @@ class Report:
     columns: Columns  # by name: a number for each row, and its format
     bars: Floats  # lengths beside the table, from 0 to 1
     certificate: Certificate | None  # of Online BBM with hard votes
-    verdict: str  # whether boosting paid
+    verdict: str  # verdict
 
     def __str__(self) -> str:
         lines = [f"{self.title}, {self.n_examples:,} examples"]

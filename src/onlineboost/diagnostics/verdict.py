@@ -12,11 +12,11 @@ from onlineboost.loop.record import Record
 
 _MIN_EDGE = 0.02  # learners below add almost nothing
 _WIDTH = 1.96  # standard errors of a 95 % interval
-_RARE = 0.05  # error below which a difference is told by its share of the mistakes
+_RARE = 0.05  # error below which a difference is given as a share of mistakes
 
 
 class Difference(NamedTuple):
-    """By how many points the answers of one are better than those of another, and the standard error."""
+    """The advantage of the predictions of one model over those of another in points, and its standard error."""
 
     points: float
     error: float
@@ -28,22 +28,22 @@ class Difference(NamedTuple):
 
 
 def difference(totals: Floats) -> Difference:
-    """The paired comparison of answers with those of another; ``totals`` as in ``Record``.
+    """A paired comparison of the predictions of two models; ``totals`` as in ``Record``.
 
     >>> points, error = difference(np.array([1000.0, 0, 60, 20, 80]))
     >>> points, round(error, 2)
     (4.0, 0.89)
     """
     total, better, worse, squares = (float(totals[k]) for k in (0, 2, 3, 4))
-    unit = squares / (better + worse) if better + worse else 0.0  # typical weight of examples where the two differ
+    unit = squares / (better + worse) if better + worse else 0.0  # typical weight where predictions differ
     error = 100 * math.sqrt(max(squares - unit * (better - worse) ** 2 / total, 0)) / total
     return Difference(100 * (better - worse) / total, error)
 
 
 def gain(totals: Floats, other: str, error: float | None = None) -> str:
-    """What the answers gained over those of another, by a paired test; ``totals`` as in ``Record``.
+    """The gain of the predictions over those of another model, by a paired test; ``totals`` as in ``Record``.
 
-    ``error`` is that of the other, if known. Where mistakes are rare, the difference is told as a share of them.
+    ``error`` is that of the other, if known. Where mistakes are rare, the difference is given as a share of them.
 
     >>> gain(np.array([1000.0, 0, 60, 20, 80]), "Linear()")
     'gained 4.0 points over Linear() (95 %: +2.3 to +5.7 points)'
@@ -82,7 +82,7 @@ def _percent(share: float) -> str:
 
 
 def comparison(totals: Floats, share: float | None, model: Any, learner: Any, error: float | None = None) -> str:
-    """What a model gained over its base learner alone, and advice if it did not; ``totals`` as in ``Record``.
+    """The gain of a model over its base learner alone, or advice; ``totals`` as in ``Record``.
 
     ``share`` is the part of the learner's mistakes that the model avoids, and ``error`` that of the learner, if known.
 
@@ -116,15 +116,15 @@ def comparison_of_losses(gain: float, interval: tuple[float, float], model: Any,
 
 
 def _advice(model: Any, learner: Any) -> str:
-    """What to try if boosting did not pay."""
-    booster = model._model() if hasattr(model, "_model") else model  # of one that starts over
+    """Advice if boosting did not pay."""
+    booster = model._model() if hasattr(model, "_model") else model  # of a model that resets on drift
     if not hasattr(booster, "advice"):
         return "other features, or the learner alone, which is faster"
     return "trees, or bins and crosses" if getattr(learner, "linear", False) else str(booster.advice)
 
 
 def verdict(record: Record, booster: Any, learner: Any) -> str:
-    """Whether the answers were better than those of the first learner.
+    """Whether the predictions were better than those of the first learner.
 
     In most boosters the first learner is the base learner; in others it gets only part of each example's weight.
 
@@ -148,7 +148,7 @@ def verdict(record: Record, booster: Any, learner: Any) -> str:
 
 
 def spare_learners(record: Record, booster: Any) -> str:
-    """How many learners would be enough; empty if all are needed."""
+    """A sentence if fewer learners would be enough; empty if all are needed."""
     edges = np.divide(record.edges, record.weights, out=np.zeros(record.edges.size), where=record.weights > 0)
     useful = np.flatnonzero(np.abs(edges) >= _MIN_EDGE)
     enough = int(useful[-1]) + 1 if useful.size else 1

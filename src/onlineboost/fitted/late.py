@@ -67,8 +67,7 @@ def _answers(fitted: Fitted, root: Node, answers: PastAnswers) -> Iterator[tuple
 
 
 def tell(fitted: Fitted, tickets: list[Any], labels: Any, weight: float) -> None:
-    """Learn the rows of tickets, in this order, within a turn; nothing is learned if one of the tickets is wrong.
-    """
+    """Learn the rows of tickets, in this order, within a turn; nothing is learned if one of the tickets is wrong."""
     root = _root(fitted)
     asked = [fitted.pending.read(ticket, root, fitted.max_row_features) for ticket in tickets]
     if len({one.mark for one in asked}) < len(asked):

@@ -1,1 +1,1 @@
-"""What scikit-learn's and River's own tools ask of a model. Neither is imported before it is in use."""
+"""The protocols of scikit-learn and River. Neither package is imported before it is in use."""

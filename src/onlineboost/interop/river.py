@@ -1,4 +1,4 @@
-"""River: its names for what models do anyway, and membership in its classes once River is imported.
+"""River: its method names, and membership in its classes once River is imported.
 
 River's tools ask ``isinstance(model, river.base.Classifier)``. Its base classes take virtual subclasses, so ours join
 them when ``river.base`` is imported, be it before onlineboost or after; River is never imported for it.
@@ -62,7 +62,7 @@ class RiverMethods(Parameters):
         new_params : dict or None, default=None
             Parameters that differ; ``seed`` is River's name for ``random_state``.
         include_attributes : bool, default=False
-            Whether the new model has learned the same.
+            Whether the new model has the learned state too.
 
         Returns
         -------
@@ -98,7 +98,7 @@ class RiverMethods(Parameters):
 
     @property
     def _raw_memory_usage(self) -> int:
-        """Bytes that were learned."""
+        """Bytes of the learned state."""
         return len(pickle.dumps(self))
 
     @property

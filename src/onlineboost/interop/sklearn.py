@@ -17,7 +17,7 @@ EXPECTED_FAILURES = {
 
 
 class SklearnMethods:
-    """What scikit-learn's tools ask of an estimator, beyond parameters and fitting."""
+    """The protocol of scikit-learn's tools, beyond parameters and fitting."""
 
     _sklearn_type: ClassVar[str]
     """ "classifier", "regressor" or "transformer"."""

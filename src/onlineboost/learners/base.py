@@ -1,4 +1,4 @@
-"""The base classes of weak learners: each is a model by itself, and makes committees of N copies."""
+"""The base classes of weak learners: each is a model by itself, and creates committees of N copies."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from onlineboost.transforms.chain import Transform, Transforms
 
 
 def _missing(*arguments: Any) -> None:
-    """The default of a compiled function that must be given."""
+    """The default of a required compiled function."""
 
 
 @hot
@@ -51,43 +51,43 @@ def kernels_of(module: str) -> dict[str, Any]:
 
 
 class WeakLearner(OnlineModel):
-    """What classifiers and regressors have in common as weak learners; see ``Learner``."""
+    """Common base of weak learners for classification and regression; see ``Learner``."""
 
     prefers: ClassVar[Literal["weight", "sample"]]
     """Preferred delivery: importance weights or sampling."""
 
     replay: int = 0
-    """Number of first rows that are kept, and learned again while the stream is young."""
+    """Number of first rows that are kept and replayed while the stream is young."""
 
     linear: ClassVar[bool] = False
     """Whether the model is linear in the features: it then gains little from boosting."""
 
     pooled: ClassVar[tuple[str, ...]] = ()
-    """Arrays of a committee of which each learner uses places of its own."""
+    """Arrays of a committee in which each learner uses its own places."""
 
     youth: ClassVar[int] = 0
-    """Number of first rows after one of which the loop must pause, so that the committee gets more room."""
+    """Number of first rows that may pause the loop, so that the committee gets more room."""
 
     takes_missing: ClassVar[bool] = False
-    """Whether rows keep missing values, as NaN; else they are left out."""
+    """Whether rows keep missing values as NaN; otherwise they are left out."""
 
     axes: ClassVar[dict[str, int]] = {}
-    """Arrays of a committee with a place for each learner, and along which axis; empty: it cannot be divided."""
+    """Arrays of a committee with a place for each learner, and the axis; empty: it cannot be divided."""
 
     grain: ClassVar[int] = 1
-    """Committees are divided at multiples of this number of learners, where it is not asked for otherwise."""
+    """Committees are divided at multiples of this number of learners, by default."""
 
     several_classes: ClassVar[bool] = False
-    """Whether learners of several classes are one committee, if each is alone: what it shares is read once."""
+    """Whether single learners for several classes form one committee, which runs shared transforms once."""
 
     gives_odds: ClassVar[bool] = False
-    """Whether the votes of a learner alone are log odds; an ensemble takes others after Platt scaling."""
+    """Whether the votes of a single learner are log odds; others need Platt scaling in an ensemble."""
 
     workspace: ClassVar[Callable[[Any, int], Any]]
     """Scratch memory for rows of a length, separate from the committee."""
 
     strength: ClassVar[str] = "mean weight times largest magnitude"
-    """What ``strengths`` measures, for the reader."""
+    """The measure of ``strengths``, as a text."""
 
     def __init_subclass__(
         cls,
@@ -107,7 +107,7 @@ class WeakLearner(OnlineModel):
         **keywords: Any,
     ) -> None:
         super().__init_subclass__(**keywords)
-        if WeakLearner in cls.__bases__ or (state is None and hasattr(cls, "workspace")):  # kinds; heirs of a learner
+        if WeakLearner in cls.__bases__ or (state is None and hasattr(cls, "workspace")):  # abstract, or derived
             return
         if state is None or _missing in (workspace, predict, learn):
             raise TypeError("a learner names its state, workspace, predict and learn: class Mine(Learner, state=...)")
@@ -131,7 +131,7 @@ class WeakLearner(OnlineModel):
 
     @classmethod
     def _author_hooks(cls) -> frozenset[str]:
-        """All names of learners but parameters and those that every model has."""
+        """All names of learners except parameters and those of every model."""
         kinds = [kind for kind in cls.__mro__ if issubclass(kind, OnlineModel) and not issubclass(kind, WeakLearner)]
         of_models = {name for kind in kinds for name in dir(kind)} | defaults(cls).keys()
         ours = (kind for kind in cls.__mro__ if kind.__module__.startswith("onlineboost."))
@@ -152,7 +152,7 @@ class WeakLearner(OnlineModel):
         """The same committee with room for ``n_features``; its size must depend on ``n_features`` only."""
 
     def capacity(self, committee: Any) -> int:
-        """Number of features up to which ``grow`` changes nothing; 0: unknown."""
+        """Number of features that fit without ``grow``; 0: unknown."""
         return 0
 
     def part(self, committee: Any, first: int, last: int) -> Any:
@@ -208,7 +208,7 @@ class WeakLearner(OnlineModel):
         return 1 << 62
 
     def known(self, committee: Any, rows: Batch) -> Batch:
-        """The rows without the features that the committee has no room for."""
+        """The rows without features beyond the room of the committee."""
         return rows
 
     def bins_of(self, committee: Any, transforms: Transforms) -> Bins | None:
@@ -216,7 +216,7 @@ class WeakLearner(OnlineModel):
         return None
 
     def settle(self, committee: Any, transform: Transform) -> None:
-        """Adapt to a change of a transform; called after the transformed rows were learned."""
+        """Adapt to a change of a transform; called after the transformed rows are learned."""
 
     def trimmed(self, committee: Any) -> Any:
         """The committee, or a copy of it, without unused room."""
@@ -226,7 +226,7 @@ class WeakLearner(OnlineModel):
         """Raise an ``InvalidStateError`` unless the states within a committee fit together."""
 
     def n_kept(self, committee: Any) -> int:
-        """Number of rows that the committee keeps, to learn them more than once."""
+        """Number of rows that the committee keeps to learn them again."""
         return 0
 
     def without_rows(self, committee: Any) -> Any:
@@ -234,7 +234,7 @@ class WeakLearner(OnlineModel):
         return committee
 
     def refitted(self, committee: Any) -> Any:
-        """The same committee with more room, for one that is full."""
+        """The same committee with more room, called when it is full."""
         raise NotImplementedError
 
     def room(self, committee: Any) -> tuple[int, ...]:
@@ -242,11 +242,11 @@ class WeakLearner(OnlineModel):
         return ()
 
     def in_room(self, committee: Any, room: Any) -> Any:
-        """A new committee with this room; raises an error for one that is not possible."""
+        """A new committee with this room; raises an error if that is impossible."""
         return committee
 
     def transforms_in(self, transforms: Transforms, committee: Any) -> Transforms:
-        """Transforms whose room is that of a committee."""
+        """Transforms with the room of a committee."""
         return transforms
 
     def enlarged(self, committee: Any, transforms: Transforms) -> tuple[Any, Transforms]:
@@ -285,7 +285,7 @@ class WeakLearner(OnlineModel):
         """Give the names of features, by slot, to the transforms that need them."""
 
     def unmet_columns(self, names: Iterable[str]) -> list[str]:
-        """Columns that the parameters name but that are not among these features."""
+        """Columns named by parameters that are not among these features."""
         return []
 
     def slot_limit(self) -> int:

@@ -1,4 +1,4 @@
-"""The base of learners over binned features: their room grows with the features met, and with what they learn."""
+"""The base of learners over binned features, whose room grows with the features and with learning."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ from onlineboost.transforms.bins import (
 from onlineboost.transforms.chain import Transforms
 
 MAX_REPLAY = 1 << 13  # rows that may be kept
-_MANY = (
-    64  # slots beyond which room doubles: before, what is learned lies close together; then, rows seldom wait for it
-)
+_MANY = 64  # slots beyond which room doubles, so that rows seldom wait; below, room is tight, for the cache
 _carry = dispatch.carry
 
 
@@ -47,7 +45,7 @@ class Room(NamedTuple):
 
 @hot
 def meet(state: Any, work: Any, batch: Batch, r: int) -> None:
-    """Take note of the values of a row; make the edges that are due, and carry over what was counted."""
+    """Count the values of a row; make the edges that are due, and carry over counts."""
     bins, row = state.bins, work.row
     known = bins.clock[BEGUN]
     bins.clock[ROWS] += 1
@@ -68,9 +66,9 @@ def full(state: Any) -> bool:
 
 
 class Binned:
-    """A learner whose committees have ``bins``, and room for as many slots and bins as were needed so far.
+    """A learner whose committees have ``bins``, and room for the slots and bins needed so far.
 
-    A committee says that its room is ``short`` when it is to get its first bins.
+    A committee without bins sets ``short`` when its first bins are due.
     """
 
     takes_missing: ClassVar[bool] = True
@@ -93,14 +91,14 @@ class Binned:
 
     @abstractmethod
     def move(self, old: Any, new: Any) -> None:
-        """Copy all that an old committee has learned, but its bins, into a new one with more room."""
+        """Copy the learned state of an old committee, except its bins, into a new one with more room."""
 
     def room(self, committee: Any) -> Any:
         edges = committee.bins.edges
         return Room(len(edges), edges.shape[1] + 1 if edges.shape[1] else 0)
 
     def grow(self, committee: Any, n_features: int) -> Any:
-        """Room is made at the row that needs it: what memory is left for leaves may depend on it."""
+        """Room is made at the row that needs it, since the memory for leaves may depend on it."""
         return committee
 
     def with_room_for(self, committee: Any, rows: Batch) -> tuple[Any, Batch]:
@@ -145,7 +143,7 @@ class Binned:
             bins = n_bins_for(int(self.bins), int(committee.bins.clock[BEGUN]))
             moved = self.moved(committee, room._replace(bins=bins))
             first_edges(moved.bins)
-        moved.short[0] = committee.short[0] = 0  # at last: without memory, it is tried again
+        moved.short[0] = committee.short[0] = 0  # last, so that it is tried again if memory is short
         return moved
 
     def moved(self, committee: Any, room: Any) -> Any:
@@ -153,7 +151,7 @@ class Binned:
         return self.moved_to(self.with_room(self.n_learners(committee), room), committee)
 
     def moved_to(self, new: Any, committee: Any) -> Any:
-        """A new committee, with all that the old one has learned."""
+        """A new committee with the learned state of the old one."""
         if planning():
             return new
         self.move(committee, new)

@@ -1,4 +1,4 @@
-"""The base class of weak learners that vote for one of K classes: each is a classifier by itself."""
+"""The base class of weak learners that vote for one of K classes; each is a classifier by itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from onlineboost.loop.record import Settings
 
 
 class AloneOfClassesState(NamedTuple):
-    """The state of no booster: one learner that gets every example with its own weight. It has no ``round``."""
+    """The state without a booster: one learner gets every example with its own weight. It has no ``round``."""
 
     n: int
 
@@ -60,7 +60,7 @@ class ClassLearner(WeakLearner, OnlineClassifier):
 
     @abstractmethod
     def more_classes(self, committee: Any, n: int) -> Any:
-        """The same committee for n classes; a new one is for two."""
+        """The same committee for n classes; new committees have two."""
 
     def _new_node(self, n_features: int, seed: int | None = None) -> ClassVotesCommittee:
         settings = Settings(n_learners=1, hard=False, sample=False, seed=0)
@@ -74,7 +74,7 @@ class ClassLearner(WeakLearner, OnlineClassifier):
 def class_votes_committee(
     learner: ClassLearner, booster: Any, head: Any, n_features: int, settings: Settings
 ) -> ClassVotesCommittee:
-    """The node of a committee whose learners vote for classes, before a third class was met."""
+    """The node of a committee whose learners vote for classes, before a third class."""
     states = learner, booster, head, n_features, settings
     node: ClassVotesCommittee = new_committee(*states, kind=ClassVotesCommittee)
     return node

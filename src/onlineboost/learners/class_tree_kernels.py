@@ -1,9 +1,9 @@
 """Compiled functions of ``ClassTree``: trees with a count for each class in a leaf, for N trees side by side.
 
 Nodes, histograms and routing are those of ``Tree``; the vote of a leaf is a class, the one with the largest weight or,
-where that was wrong less often, the likeliest by naive Bayes. A split is justified by its information gain: with k
-classes in the leaf, a split by noise gains (k - 1) / (2 ln 2) bits on average over all examples, so
-``min_split_gain`` is the number of bits for each class but one.
+where that was wrong less often, the likeliest by naive Bayes. A split is decided by its information gain: with k
+classes in the leaf, a split by noise gains (k - 1) / (2 ln 2) bits on average over all examples, so ``min_split_gain``
+is the number of bits for each class but one.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def _compare(state: ClassTreeState, work: ClassTreeWork, i: int, node: int, c: i
 
 @hot
 def _present(since: Floats) -> int:
-    """Number of classes that a leaf has met."""
+    """Number of classes in a leaf."""
     n = 0
     for k in range(FIRST, since.size):
         n += 1 if since[k] > 0 else 0

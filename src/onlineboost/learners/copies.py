@@ -31,7 +31,7 @@ class Copies(Parameters):
     """N separate copies of any online classifier, as the committee of a booster.
 
     Boosters wrap classifiers of River and scikit-learn in it automatically. Copies of a compiled learner give the same
-    bits as its own committee, slowly.
+    bits as its own committee, but slowly.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Copies(Parameters):
 
     @property
     def takes_dicts(self) -> bool:
-        """Whether the learner takes dicts of features as they are."""
+        """Whether the learner takes unchanged dicts of features."""
         return isinstance(_kind(self.estimator), _River)
 
     def slot_limit(self) -> int:
@@ -103,7 +103,7 @@ class Committee:
         return self.kind.from_dict(x, columns, learning, self.members)
 
     def predict(self, x: Any, hard: bool, target: Classes, learning: bool) -> Floats:
-        """Every member's vote; 0 before it can predict, which counts as +1."""
+        """Every copy's vote; 0, which counts as +1, before it can predict."""
         votes = np.zeros(len(self.members))
         for i, member in enumerate(self.members):
             if self.started[i] or self.kind.predicts_unfitted:
@@ -114,10 +114,10 @@ class Committee:
         return np.where(votes >= 0, 1.0, -1.0) if hard else votes
 
     def _label(self, member: Any, x: Any, target: Classes, learning: bool) -> Any:
-        """A member's answer; while it learns, an error if that is none of the labels.
+        """The prediction of a copy; during learning, an error if it is not one of the labels.
 
-        As long as one of two labels is not known, the answer may be that; and a learner may have learned a label that
-        is one of several negative ones by now.
+        While one of two labels is unknown, the prediction may be that label; and a copy may know a label that is now
+        one of several negative ones.
         """
         label = self.kind.label(member, x)
         strange = label is not None and label not in target.labels
@@ -147,9 +147,9 @@ class Committee:
             raise DataError(f"scikit-learn's learners need all labels at the start: {advice}")
 
     def learn(self, x: Any, label: Any, p: Floats, target: Classes) -> None:
-        """Every member learns the label with its weight, or so many times."""
+        """Every copy learns the label with its weight, or a number of times."""
         for i, member in enumerate(self.members):
-            # A sampled example has no weight but a count: learned once with that weight, if the learner takes weights.
+            # A sampled example has a count: learned once with it as weight, if the learner takes weights.
             once = self.weighted and (p[i] > 1 or not self.sample)
             times, weight = (int(p[i] > 0), float(p[i])) if once else (int(p[i]), None)
             for _ in range(times):
@@ -161,8 +161,8 @@ class Kind(ABC):
     """The interface to the classifiers of one library."""
 
     predicts_unfitted: bool  # whether it can predict before it has learned
-    answers_freely = False  # whether its answers are labels that nobody has given to it before it learns
-    of_truths = False  # whether it learns True and False, whatever the labels are
+    answers_freely = False  # whether it predicts labels of its own before it learns
+    of_truths = False  # whether it learns True and False instead of labels
     learns: str  # the methods that learn, with the argument that is a weight, and that give scores
     weight: str
     scores: str
@@ -202,7 +202,7 @@ class Kind(ABC):
 class _River(Kind):
     """``learn_one(x, y, w)``, ``predict_one(x)``, ``predict_proba_one(x)`` on dicts.
 
-    Classifiers of River that are not for many classes learn True and False, whatever the labels are.
+    Binary classifiers of River learn True and False instead of labels.
     """
 
     predicts_unfitted = True
@@ -252,7 +252,7 @@ class _ScikitLearn(Kind):
     learns, weight, scores = "partial_fit", "sample_weight", "decision_function"
 
     def __init__(self) -> None:
-        self.dtype: Any = np.float64  # of the rows so far: classifiers need the same type in every call
+        self.dtype: Any = np.float64  # type of the rows so far, since classifiers need the same type in every call
 
     def rows(self, source: Dense | Sparse) -> Iterator[Any]:
         """Tables of one row, with 0 for missing values."""

@@ -1,4 +1,4 @@
-"""The base of trees: their memory, which is reserved for all nodes and histograms that they may have."""
+"""The base of trees: their memory, reserved for all possible nodes and histograms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from onlineboost.parameters import check_count, check_share
 from onlineboost.transforms.bins import n_bins_for, new_bins
 
 _MAX_NODES = (1 << 16) - 1
-_NARROW = 64  # slots: of more, most may be of rare features, whose counts take no memory in small pages
+_NARROW = 64  # slots beyond which most may be rare, so that small pages save memory
 
 
 class TreeRoom(NamedTuple):
@@ -30,7 +30,7 @@ class TreeRoom(NamedTuple):
 
 
 class Forest(Binned, WeakLearner):
-    """Learners that are trees over bins; a subclass has the arrays of its state, and what leaves count.
+    """Trees over bins; subclasses define the arrays of their state, and the counts of leaves.
 
     The first five arrays of a state have a place for each node: ``nodes``, ``threshold`` and three of the subclass.
     """
@@ -39,7 +39,7 @@ class Forest(Binned, WeakLearner):
     """The names of these arrays."""
 
     pooled: ClassVar[tuple[str, ...]] = ("free", "histograms")
-    crowd = 0  # number of trees that share the memory, if these are some of them; 0: they are all
+    crowd = 0  # number of trees that share the memory, if these are only some of them; 0: all
     strength: ClassVar[str] = "share of the gain of all splits"
 
     max_depth: int
@@ -64,7 +64,7 @@ class Forest(Binned, WeakLearner):
         """Raise an error for wrong parameters."""
 
     def check_trees(self) -> None:
-        """``check`` for the parameters that all trees have."""
+        """``check`` for the parameters of all trees."""
         self.check_bins()
         for name in ("max_depth", "grace_period", "max_mb"):
             check_count(name, getattr(self, name))
@@ -88,7 +88,7 @@ class Forest(Binned, WeakLearner):
         return 2
 
     def in_common(self, n_learners: int, room: Any) -> dict[str, Any]:
-        """The part of a new state that all trees have."""
+        """The common part of new states of trees."""
         slots, n_bins, rows, nodes = room[:4]
         most_rows, wanted = self.most_rows_of(n_learners, room)
         shape = rows, n_bins, slots, self.n_counts(room)
@@ -102,7 +102,7 @@ class Forest(Binned, WeakLearner):
             "short": np.zeros(1, np.int64),
             "stride": 1,
             "bins": new_bins(slots, n_bins, self.max_slots),
-            # Memory for all histograms that trees may have; it is taken as they are used.
+            # Memory for all possible histograms, taken as they are used.
             "histograms": reserved(shape, np.float32, small_pages=self.thrifty or slots > _NARROW),
             "most_rows": most_rows,
             "most_nodes": self.most_nodes(),
@@ -113,11 +113,11 @@ class Forest(Binned, WeakLearner):
         }
 
     def for_nodes(self, shape: tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Zeros for all nodes that trees may have: most trees of one of many classes have few of them."""
+        """Zeros for all possible nodes; with many classes, most trees have few."""
         return reserved(shape, dtype, small_pages=True) if self.thrifty else filled(0, shape, dtype)
 
     def most_rows_of(self, n_learners: int, room: Any) -> tuple[int, int]:
-        """How many leaves of a tree can have histograms within the memory, and how many may want them."""
+        """Maximum leaves of a tree with histograms, by memory and by need."""
         size = room.slots * (room.bins * self.n_counts(room) // 2) * 8
         deepest = self.deepest_counted()
         wanted = max(1, min(1 << deepest, (self.most_nodes() + 1) // 2))
@@ -166,7 +166,7 @@ class Forest(Binned, WeakLearner):
         return super().with_room_for(committee, rows)
 
     def moved(self, committee: Any, room: TreeRoom) -> Any:
-        """Memory is reserved for all nodes and rows that trees may have; it is taken as they are used.
+        """Memory is reserved for all possible nodes and rows, and taken as they are used.
 
         The first rows of all trees come first, then the second ones: the system gives memory in large pages.
         """
@@ -205,7 +205,7 @@ class Forest(Binned, WeakLearner):
             known = getattr(old, name)[:, :nodes]
             getattr(new, name)[tuple(map(slice, known.shape))] = known
         new.used[:], new.gains[:, : old.gains.shape[1]] = old.used, old.gains
-        new.allowed[:, : old.allowed.shape[1]] = old.allowed  # these may be some of the trees
+        new.allowed[:, : old.allowed.shape[1]] = old.allowed  # these may be only some of the trees
         move_histograms(old, new)
 
     def separate(self, n_learners: int, n_features: int) -> bool:

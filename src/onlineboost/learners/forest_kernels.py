@@ -1,4 +1,4 @@
-"""Compiled functions shared by trees of labels and of numbers: nodes, and rows of histograms.
+"""Compiled functions of classification and regression trees: nodes, and rows of histograms.
 
 A state has ``nodes``, ``threshold``, ``since``, ``used``, ``start``, ``free``, ``gains``, ``stride``, ``bins``,
 ``histograms``, ``most_rows``, ``scarce``, ``grace_period`` and ``max_depth``, as ``TreeState`` describes them.
@@ -18,7 +18,7 @@ from onlineboost.loop.explaining import Found, Pulls
 from onlineboost.storage.validity import SUM, Limits, require
 from onlineboost.transforms.bins import MET, BinsWork
 
-FEWER = 8.0  # a leaf is tried again when it has one part in so many more examples
+FEWER = 8.0  # a leaf is tried again when its examples have grown by one part in so many
 MAX_EXAMPLES = 1 << 23  # effective number of examples of a leaf; in float32, adding 1 to 2^24 has no effect
 # Fields of a node: 1 + the slot it splits by (0: a leaf), 1 if missing values go right, the left child, 1 + its row of
 # histograms (0: none), depth. A new leaf is all zeros, so that reserved nodes take no memory.
@@ -26,7 +26,7 @@ SLOT, MISSING, CHILD, ROW, DEPTH = range(5)
 
 
 def limits(state: Any) -> Limits:
-    """Limits of the arrays that all trees have."""
+    """Limits of the common arrays of trees."""
     return {
         "nodes": (0, max(state.gains.shape[1], state.nodes.shape[1], state.free.size, 1)),
         "threshold": (-LARGEST, np.inf),
@@ -60,7 +60,7 @@ def fill(state: Any, arrays: dict[str, Any]) -> None:
 
 
 def check(state: Any, *of_nodes: str) -> None:
-    """Raise an error unless the state is one of trees; ``of_nodes`` are arrays with a place for each node."""
+    """Raise an error unless the state is valid; ``of_nodes`` are arrays with a place for each node."""
     expected = "trees: children after their parents, each leaf with its own histograms"
     require(_is_forest(state), "nodes", expected)
     for name in of_nodes:
@@ -71,7 +71,7 @@ def check(state: Any, *of_nodes: str) -> None:
 
 @njit
 def _is_forest(state: Any) -> bool:
-    """Whether every tree is one, with nodes in the order in which splits make them, and no row of histograms twice."""
+    """Whether every tree is valid, with nodes in the order of splits, and no row of histograms twice."""
     n_nodes, slots, trees = state.nodes.shape[1], state.gains.shape[1], state.used.shape[0]
     parent, owned = np.empty(n_nodes, np.int64), np.zeros(state.free.size, np.bool_)
     if state.start[0] != 0 or state.start[trees] != state.free.size:
@@ -125,7 +125,7 @@ def leaf_of(state: Any, work: BinsWork, i: int) -> int:
 @hot
 def child_of(state: Any, work: BinsWork, i: int, node: int) -> int:
     """The child of a node that the row falls into."""
-    tree, at = u64(i), u64(node)  # an index with a sign takes longer, and each level waits for the one before
+    tree, at = u64(i), u64(node)  # a signed index takes longer, and each level waits for the one before
     x = work.values[u64(state.nodes[tree, at, SLOT] - 1)]
     right = (x > state.threshold[tree, at]) | ((x != x) & (state.nodes[tree, at, MISSING] == 1))
     return i64(state.nodes[tree, at, CHILD]) + right  # type: ignore[no-any-return]
@@ -213,7 +213,7 @@ def release_row(state: Any, i: int, node: int) -> None:
     for k in range(histogram.shape[0]):
         for s in range(state.bins.clock[MET]):
             for c in range(histogram.shape[2]):
-                if histogram[k, s, c] != 0:  # bins that nothing was counted in take no memory
+                if histogram[k, s, c] != 0:  # empty bins take no memory
                     histogram[k, s, c] = f32(0)
     state.free[state.start[i] + (reserved_rows(state, i) - state.used[i, 1]) * state.stride] = row - 1
     state.used[i, 1] -= 1
@@ -222,7 +222,7 @@ def release_row(state: Any, i: int, node: int) -> None:
 
 @lean
 def forget(state: Any, i: int) -> None:
-    """Reset a tree to one leaf, but for what its leaves vote by; the gains of its splits stay."""
+    """Reset a tree to one leaf, except the arrays of votes; the gains of its splits stay."""
     for node in range(state.used[i, 0]):
         if state.nodes[i, node, ROW] > 0:
             release_row(state, i, node)
@@ -298,9 +298,9 @@ def means_below(state: Any, sums: Floats) -> Floats:
 
 @njit
 def move_histograms(old: Any, new: Any) -> None:
-    """Copy the histograms of all leaves into other room; leaves of a tree beyond its rows lose theirs.
+    """Copy the histograms of all leaves into new room; leaves beyond the rows of their tree lose theirs.
 
-    Each tree has as many rows as it may have; or as it has leaves with histograms, if there is no room for more.
+    Each tree gets its maximum number of rows, or one per leaf with histograms if there is no room for more.
     """
     trees, slots, counts = old.used.shape[0], old.gains.shape[1], old.histograms.shape[3]
     reserved = new.most_rows if new.free.size == trees * new.most_rows else 0

@@ -10,9 +10,9 @@ McMahan and others (2013), *Ad Click Prediction: a View from the Trenches*, algo
 | alpha, beta | ``learning_rate``, 1 | step size |
 | lambda_1 | ``noise`` sqrt(n) | a weight is 0 as long as \\|z\\| is not above it |
 
-Differences from the paper: lambda_1 grows with sqrt(n), which is how far z strays if a token tells nothing, and holds
-for pairs only. There is no lambda_2. With ``settling`` c, the step size of features and the constant is
-1 / ((beta + sqrt(n)) / alpha + c n), which ends as that of a mean: steps of alpha / sqrt(n) are too large where n is.
+Differences from the paper: lambda_1 grows with sqrt(n), the size of z for a token without information, and holds for
+pairs only. There is no lambda_2. With ``settling`` c, the step size of features and the constant is 1 / ((beta +
+sqrt(n)) / alpha + c n), which ends like that of a mean, since steps of alpha / sqrt(n) are too large for large n.
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@ For an example x, with a constant 1, of weight p and target t:
 
     A <- F A + p x x',   b <- F b + p t x,   w = (A + R)^-1 b
 
-where F forgets. R is diagonal: as much as ``ridge`` examples in which the feature has its variance, as the sums have
-it; .001 for the constant. Features are bounded before (``transforms/standardize.py``), but not centered: sums over rows
-that were centered by different means would belong to no line. Of features that are not met, w is 0.
+where F forgets. R is diagonal: the weight of ``ridge`` examples in which the feature has its variance by these sums;
+.001 for the constant. Features are bounded before (``transforms/standardize.py``), but not centered: sums over rows
+centered by different means would fit no line. Unseen features have w = 0.
 
-All sums are kept multiplied by ``growth`` = F^-n: a row then changes the places of its own features only. Weights are
+All sums are multiplied by ``growth`` = F^-n, so that a row changes only the places of its own features. Weights are
 solved for after every 1 + d^2 // 400 rows, where d is the number of features met.
 """
 
@@ -113,7 +113,7 @@ def explain(state: LeastSquaresState, work: LeastSquaresWork, batch: Batch, r: i
 
 @hot
 def _usual(state: LeastSquaresState, i: int, place: int) -> float:
-    """The mean of a feature that varies less than its size, such as a date: from there it is explained. Else 0."""
+    """Reference value of explanations: the mean of a feature that varies less than its size (a date), else 0."""
     A = state.products[i]
     return A[0, place] / A[0, 0] if A[0, place] * A[0, place] > 0.5 * A[0, 0] * A[place, place] else 0.0
 
@@ -175,7 +175,7 @@ def _add(state: LeastSquaresState, work: LeastSquaresWork, i: int, t: float, w: 
 
 @lean
 def _shrink(state: LeastSquaresState, i: int) -> None:
-    """Begin growth anew."""
+    """Restart growth at 1."""
     scale, state.growth[i] = 1 / state.growth[i], 1.0
     for j in range(state.met[0]):
         state.moment[i, j] *= scale

@@ -1,7 +1,7 @@
 """Memory: the last rows of a stream, as bins, in a ring.
 
 A value is kept as its bin relative to that of zero, so a feature that is absent, or not met yet, is 0. If a feature
-gets other edges, its column follows: each old bin goes where most of the sampled values in it are now.
+gets new edges, its column is converted: each old bin becomes the new bin of most of its sampled values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from onlineboost.data.batch import Floats32, Ints
 from onlineboost.storage.validity import COUNT, MAX_FLOAT32, Limits, require
 from onlineboost.transforms.bins import FIRST, MET, Bins, BinsWork
 
-MISSING = -128  # the code of a value that is missing
+MISSING = -128  # code of missing values
 KEPT, BEGAN, LENGTH, NEXT = range(4)  # fields of ``clock``
 
 
@@ -36,7 +36,7 @@ class Memory(NamedTuple):
         require(runs or began == length == 0, "clock", "a training of rows that are kept")
 
     def check_rows(self, bins: Bins, n_classes: int | None) -> None:
-        """Raise an error unless rows have bins that there are, and known classes."""
+        """Raise an error unless rows have valid bins and known classes."""
         if n_classes is not None:
             known = np.isin(self.targets, np.arange(n_classes))
             require(bool(known.all()), "committee.memory.targets", "places of known classes")
@@ -57,7 +57,7 @@ def new_memory(rows: int, slots: int) -> Memory:
 
 
 def moved(old: Memory, new: Memory) -> None:
-    """Copy the last rows into other room."""
+    """Copy the last rows into new room."""
     kept, rows = int(old.clock[KEPT]), min(len(old.targets), len(new.targets))
     numbers = np.arange(max(kept - rows, 0), kept)
     a, b = numbers % max(len(old.targets), 1), numbers % max(len(new.targets), 1)

@@ -1,17 +1,17 @@
 """Newton: logistic regression by Newton steps, for N learners side by side.
 
-The inverse P of the information so far is kept by Sherman and Morrison's update. For an example x of weight p, with
-q = logistic(w.x), c = p max(q (1 - q), .02), u = P x, and F = .9995, which forgets:
+The inverse P of the information so far is kept by Sherman and Morrison's update. For an example x of weight p, with q =
+logistic(w.x), c = p max(q (1 - q), .02), u = P x, and the forgetting factor F = .9995:
 
     P <- (P - c / (F + c u.x) u u') / F
     w <- w + p (y - q) / (F + c u.x) u
 
-Features are divided by a power of two that is near their first value. One that becomes 16 times as large, or stays 16
-times smaller for 32 values, is divided by another, and learned anew but for its weight. P begins as 100 I; above 10,000
+Features are divided by a power of two that is near their first value. A feature that becomes 16 times as large, or
+stays 16 times smaller for 32 values, gets another divisor and keeps only its weight.  P begins as 100 I; above 10,000
 times that, nothing is forgotten.
 
-With ``steady``, for rare labels, forgetting goes by what a row tells: F = 1 - .0005 min(p, 1) 4 q (1 - q), and P begins
-as 4 I. A row whose label is all but known hardly makes it forget the others.
+With ``steady``, for rare labels, forgetting depends on the information of a row: F = 1 - .0005 min(p, 1) 4 q (1 - q),
+and P begins as 4 I. A row whose label is nearly certain hardly forgets the others.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MAX_SLOTS = 256
 class NewtonState(NamedTuple):
     weights: Floats  # [learners, 1 + slots]; the first is the constant
     inverse: Floats  # [learners, 1 + slots, 1 + slots] P
-    scale: Floats  # [1 + slots] what a feature is divided by; 0: not met
+    scale: Floats  # [1 + slots] divisor of a feature; 0: not met
     recent: Floats  # [1 + slots, 2] number of values since the last look, and the largest of them
     met: Ints  # [1] the largest slot met, and the constant
     steady: bool
@@ -103,7 +103,7 @@ def explain(state: NewtonState, work: NewtonWork, batch: Batch, r: int, found: F
 
 @hot
 def _value(state: NewtonState, batch: Batch, k: int) -> float:
-    """An entry as the learners see it."""
+    """A scaled entry."""
     scale = state.scale[np.int64(batch.indices[k]) + 1]
     return batch.values[k] / scale if scale > 0 else 0.0
 
@@ -157,7 +157,7 @@ def _start(state: NewtonState) -> float:
 
 @lean
 def _rescale(state: NewtonState, j: int, size: float) -> None:
-    """Divide a feature by the power of two from this size on; all but its weight is forgotten."""
+    """Divide a feature by the power of two for this size from now on; keeps only its weight."""
     scale = 2.0 ** math.ceil(math.log2(size))
     for i in range(state.weights.shape[0]):
         w = state.weights[i, j] * scale / state.scale[j] if state.scale[j] > 0 else 0.0
@@ -264,9 +264,9 @@ class Newton(Learner, name="newton", options=(SLOTS,), state=NewtonState, **kern
         return committee
 
     def separate(self, n_learners: int, n_features: int) -> bool:
-        return False  # scales follow every row that one of them learns
+        return False  # scales follow every row that a learner learns
 
     def strengths(self, committee: NewtonState, n_learners: int) -> Floats | None:
-        """The learners' mean weight, of features as they are scaled."""
+        """The learners' mean weight for scaled features."""
         mean: Floats = committee.weights[:, 1:].mean(axis=0)
         return mean

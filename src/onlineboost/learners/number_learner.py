@@ -1,4 +1,4 @@
-"""The base class of weak learners of numbers: each is a regressor by itself, and makes committees of N copies."""
+"""The base class of regression learners: each is a regressor by itself, and creates committees of N copies."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from onlineboost.regressor import OnlineRegressor
 
 
 class NumberLearner(WeakLearner, OnlineRegressor):
-    """A compiled weak learner of numbers, written like a ``Learner``: its targets ``t`` and votes ``h`` are numbers."""
+    """A compiled weak learner for regression, written like a ``Learner``: targets ``t`` and votes ``h`` are real."""
 
     def _new_node(self, n_features: int, seed: int | None = None) -> RegressionNode:
         return regression_node(self._part_node(n_features, seed))
 
     def _part_node(self, n_features: int, seed: int | None = None) -> Committee:
-        """The node that sees scaled targets."""
+        """The inner node, which gets scaled targets."""
         return compiled_numbers(self, Alone(1), n_features, Settings(1, False, False, 0, scan=True, numbers=True))
 
 
 def compiled_numbers(learner: Any, booster: Any, n_features: int, settings: Settings) -> Committee:
-    """The node of a committee of learners whose targets are numbers."""
+    """The node of a committee of regression learners."""
     head = NumberHead(settings.n_learners)
     node: Committee = new_committee(learner, booster, head, n_features, settings, kept=NO_NUMBERS)
     return node

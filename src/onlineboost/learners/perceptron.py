@@ -56,7 +56,7 @@ def predict(state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, 
 def learn(
     state: PerceptronState, work: PerceptronWork, batch: Batch, r: int, h: Floats32, t: Floats32, p: Floats
 ) -> None:
-    """A learner that is wrong moves by the example, times its weight; one that is right stays."""
+    """A wrong learner moves by the example times its weight; a right one does not."""
     for i in range(p.size):
         work.step[i] = p[i] * t[i] if h[i] * t[i] <= 0 else 0.0
         state.weights[0, i] = _within(state.weights[0, i] + work.step[i])
@@ -136,7 +136,7 @@ class Perceptron(
     0.336
     """
 
-    prefers: ClassVar[Literal["weight", "sample"]] = "sample"  # with weights, copies would never differ
+    prefers: ClassVar[Literal["weight", "sample"]] = "sample"  # with weights, copies would be identical
     linear: ClassVar[bool] = True
     strength: ClassVar[str] = "mean weight"
     axes: ClassVar[dict[str, int]] = {"weights": 1}

@@ -1,4 +1,4 @@
-"""RegressionTree: a tree of numbers over histograms, for N trees side by side."""
+"""RegressionTree: a regression tree over histograms, for N trees side by side."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Compiled functions of ``RegressionTree``: trees of numbers over binned features, for N trees side by side.
+"""Compiled functions of ``RegressionTree``: regression trees over binned features, for N trees side by side.
 
 | symbol | here | meaning |
 | --- | --- | --- |
 | n, S, Q | ``since[0]``, ``since[1]``, ``since[4]`` | sums of w, w (t - t0) and w (t - t0)^2 in a leaf |
 | t0 | ``since[5]`` | the vote of the leaf when it began: sums stay small |
 | n_eff | n^2 / ``since[2]`` | (sum w)^2 / sum w^2: the effective sample size, whatever the scale of weights |
-| G | ``gain`` | (S_L n - S n_L)^2 / (n n_L n_R): by how much a split lowers the sum of squares |
+| G | ``gain`` | (S_L n - S n_L)^2 / (n n_L n_R): the reduction of the sum of squares by a split |
 
-A leaf splits if n_eff G is at least ``min_split_gain`` times the sum of squares that is left. It votes by a running
-mean, over all of its examples or about the last ``memory``. A new leaf begins with the mean of its examples, drawn
-towards the vote of its parent as if that were ``smoothing`` examples more; the root begins with as many of 0.
+A leaf splits if n_eff G is at least ``min_split_gain`` times the remaining sum of squares. It votes by a running mean,
+over all of its examples or about the last ``memory``. A new leaf begins with the mean of its examples, drawn towards
+the vote of its parent as if that were ``smoothing`` examples more; the root begins with as many of 0.
 
 A leaf below a split also follows a line, on the feature x of that split (fields of ``line``):
 
@@ -17,7 +17,7 @@ A leaf below a split also follows a line, on the feature x of that split (fields
 | --- | --- |
 | m, x0, t0 | weight of its examples, at most ``memory``, and the running means of x and t |
 | v, c | running variance of x, and covariance with t |
-| D | how much more the mean has erred than the line, squared errors, lately |
+| D | recent squared error of the mean minus that of the line |
 
 The line answers t0 + (x - x0) c / v, times m / (m + ``smoothing``), with x within 3 deviations of x0. The leaf votes by
 it if D is positive.

@@ -1,4 +1,4 @@
-"""Shared by stumps and trees: histograms and their best split."""
+"""Histograms of stumps and trees, and their best split."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from onlineboost.loop.explaining import Found
 from onlineboost.transforms.bins import MET, Bins, BinsWork, carry_over
 
 _LN2 = math.log(2)
-_MORE, _ROUNDING = 1 + 1e-6, 1e-9  # so much rounding may add to a gain
+_MORE, _ROUNDING = 1 + 1e-6, 1e-9  # maximum rounding error of a gain
 
 
 @lean
@@ -65,7 +65,7 @@ def best_split(
                     side_a, side_b = left_a + missing_a, left_b + missing_b
                 if side_a + side_b > 0 and side_a + side_b < n:
                     if most_gain(side_a, side_b, a, b) <= max(gain, second):
-                        continue  # neither of the two: no logarithm is needed
+                        continue  # below both best gains: skip the logarithm
                     g = (whole - _entropy(side_a, side_b) - _entropy(a - side_a, b - side_b)) / n
                     if g > gain:
                         gain, at, gain_a, gain_b = g, k, side_a, side_b
@@ -121,7 +121,7 @@ def most_gain(left_a: float, left_b: float, a: float, b: float) -> float:
 
 
 def some_slots(n_learners: int, slots: int, share: float, seed: int = 0, first: int = 0) -> NDArray[np.bool_]:
-    """The slots each learner may split by: a random share, which depends on seed, learner and slot only.
+    """The slots that each learner may split by: a random share by seed, learner and slot only.
 
     ``first`` is the number of the first of these learners.
     """

@@ -6,7 +6,7 @@
 | G(a), G(b) | ``best``, ``second`` | gain of the best split, and of the best one by another feature, in bits |
 | epsilon | ``bound`` | the Hoeffding bound sqrt(ln(1/delta) / (2 n_eff)) on the gain, which is at most 1 |
 
-A leaf splits by evidence if n_eff G(a) is large: 5 bits are a likelihood ratio of 32. Or, as in Domingos and Hulten
+A leaf splits if the evidence n_eff G(a) is large: 5 bits are a likelihood ratio of 32. Or, as in Domingos and Hulten
 (2000) with the effective sample size, if G(a) - G(b) > epsilon, or epsilon < tau.
 
 An adaptive leaf (Holmes, Kirkby and Pfahringer, 2005) votes by majority, or by naive Bayes over its histograms,
@@ -115,7 +115,7 @@ def predict(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32)
 def pull(state: TreeState, work: TreeWork, batch: Batch, r: int, h: Floats32, pulls: Pulls) -> None:
     """The terms of a vote: the mean vote of the tree, what each split adds, and what naive Bayes adds in the leaf.
 
-    That counts as one term, which the values share by their log odds.
+    The change by naive Bayes is shared among the values by their log odds.
     """
     for i in range(pulls.link.shape[1]):
         pulls.link[r, i] = 1.0
@@ -158,7 +158,7 @@ def _by_bayes(state: TreeState, i: int, node: int) -> bool:
 
 @hot
 def _fetch(state: TreeState, work: TreeWork, i: int, node: int) -> None:
-    """Prefetch what is read and written of the histograms of a leaf, while the other trees are looked at."""
+    """Prefetch the used part of the histograms of a leaf, while other trees are processed."""
     base = forest.place_of(state, i, state.nodes[i, node, ROW])
     for k in range(work.row.found[1]):
         prefetch(state.histograms, 2 * (base + work.row.places[k]))
@@ -185,7 +185,7 @@ def _bayes(state: TreeState, work: TreeWork, i: int, node: int) -> float:
 def _log_odds(state: TreeState, work: TreeWork, i: int) -> tuple[float, float]:
     """Write the log odds of each value by the naive Bayes of a leaf.
 
-    Returns by how much they change the vote together, and that divided by their sum.
+    Returns their total change of the vote, and that divided by their sum.
     """
     node = work.leaf[i]
     a, b = state.since[i, node, 0], state.since[i, node, 1]

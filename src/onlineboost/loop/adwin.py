@@ -171,7 +171,7 @@ def has_risen(windows: Windows, error: float, example: int, delta: float) -> boo
 def watch_rows(block: Any) -> bool:
     """Count rows that are learned, and their mistakes if answers are watched; whether the error has risen.
 
-    Then ``stop`` is the row after the one at which it has. Rows of weight 0 do not count.
+    ``stop`` is then the row after the alarm. Rows of weight 0 do not count.
     """
     span, windows, examples, scores, y, weight, delta, watching, stop = unpack(block)
     for r in range(span[0], span[1]):
@@ -185,16 +185,16 @@ def watch_rows(block: Any) -> bool:
 
 
 class NoWatch(NamedTuple):
-    """Learners are not watched."""
+    """No drift detection."""
 
     nothing: int
 
 
 class Watch(NamedTuple):
-    """A window for each learner, and one for the answers of the committee.
+    """A window for each learner, and one for the predictions of the committee.
 
-    A learner is reset if its error rises at about the same time as that of the answers. Its own error alone proves
-    nothing: boosting gives learners harder examples as those before them improve.
+    A learner is reset if its error rises at about the same time as that of the predictions. Its own error alone proves
+    nothing, since boosting gives learners harder examples as the learners before them improve.
     """
 
     sums: Floats  # this and the next five: as in ``Windows``

@@ -23,11 +23,11 @@ from onlineboost.loop.temperature import check_temperature, learn_temperature, n
 _lead, _round, _vote, _settle = dispatch.lead, dispatch.round, dispatch.vote, dispatch.settle
 
 _LITTLE = 1e-9
-_FARTHEST = 100.0  # of scores that teach something about the temperature
+_FARTHEST = 100.0  # limit of scores for learning the temperature
 
 
 class TemperatureHead(NamedTuple):
-    temperature: Floats  # [2] its inverse b, and the information on it
+    temperature: Floats  # [2] inverse temperature b, and its information
 
     def check(self) -> None:
         check_temperature(self.temperature)
@@ -41,8 +41,8 @@ class Tally(NamedTuple):
     """Memory for one row."""
 
     votes: Floats  # [learners]
-    e: Floats  # [learners] what the vote is made of
-    heard: Floats  # [1 + classes] what is carried from learner to learner, by ``lead``
+    e: Floats  # [learners] inputs of the vote
+    heard: Floats  # [1 + classes] carried from learner to learner, by ``lead``
     carry: Floats  # [1 + classes] and by ``round``
     scores: Floats  # [classes]
     chances: Floats  # [classes]
@@ -54,9 +54,9 @@ def new_tally(n_learners: int, n_classes: int) -> Tally:
 
 
 class ClassLink(NamedTuple):
-    """How the loop reaches the booster, as ``link.Link``."""
+    """The connection of the loop to the booster, like ``link.Link``."""
 
-    booster: Call | None  # None: a learner alone
+    booster: Call | None  # None: a single learner
     step: Ints  # [3] which step is to be taken; the number of the round; the label
 
     def take(self, step: int, number: int, y: int) -> None:
@@ -140,7 +140,7 @@ def place_of(scores: Floats) -> int:
 def write(scores: Floats, answer: Floats) -> None:
     """The answer to a row: a score for each class, or the difference of two.
 
-    Of several that are largest, the first is the answer in any order of the classes: it gets a little more.
+    Of several largest scores, the first gets a little more, so that it is predicted in any order of the classes.
     """
     if answer.size == 1:
         answer[0] = scores[1] - scores[0]
@@ -154,7 +154,7 @@ def write(scores: Floats, answer: Floats) -> None:
 
 @hot
 def note(record: Record, votes: Floats, p: Floats, y: int, n_classes: int) -> None:
-    """Add an example to the edges: 1 for a learner that is right, and as far below 0 that guessing is 0."""
+    """Add an example to the edges: 1 for a right learner, and so much below 0 for a wrong one that guessing is 0."""
     wrong = -1.0 / (n_classes - 1)
     for i in range(votes.size):
         record.edges[i] += p[i] if votes[i] == y else p[i] * wrong
@@ -163,7 +163,7 @@ def note(record: Record, votes: Floats, p: Floats, y: int, n_classes: int) -> No
 
 @hot
 def correct(head: TemperatureHead, record: Record, tally: Tally, answer: Floats, y: int, w: float) -> None:
-    """The answer is compared with the label; the head learns from it."""
+    """Compare the prediction with the label, and let the head learn."""
     totals, scores = record.totals, tally.scores
     own = scores[y]
     ahead = True

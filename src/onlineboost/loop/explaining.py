@@ -1,13 +1,13 @@
 """Explanations: the score of a row as a sum over its features, and a bias that belongs to none.
 
-1. A vote is a sum of terms, one or more for each feature, and a constant; times ``link``, where it is bounded. What the
-   terms are is the learner's: ``explain`` in ``learners/``.
+1. A vote is a sum of terms, one or more for each feature, and a constant; times ``link``, where it is bounded. Each
+   learner defines its terms: ``explain`` in ``learners/``.
 2. The score follows each vote with a slope, so that a term counts slope times link times itself. Of a hard vote, and of
    any other decision between -1 and +1 (``shared``): terms against it count by their share of all terms, and those for
    it share the rest in proportion.
 3. Transforms tell which features a term belongs to; that of a product belongs to both, in halves.
 
-The bias is what is left of the score. Step 1 is compiled for each kind of learner, step 2 for each booster and head.
+The bias is the rest of the score. Step 1 is compiled for each kind of learner, step 2 for each booster and head.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Explained(NamedTuple):
         return [one.scaled(factors[:, one.output]) for one in self.terms]
 
     def sums(self) -> Floats:
-        """What features contribute to the first answer of each row, together."""
+        """The sum of contributions to the first answer of each row."""
         found = np.zeros((len(self.scores), 1))
         for one in self.terms:
             one.add_to(found, np.zeros(one.ids.size, np.int64))
@@ -118,7 +118,7 @@ def as_shares(found: dict[int, float]) -> dict[int, float]:
 
 
 def can_explain(node: Any) -> bool:
-    """Whether the learner says what its votes consist of."""
+    """Whether the learner explains its votes."""
     return type(node.committee) in dispatch.explain.kernels  # type: ignore[attr-defined]
 
 
@@ -191,7 +191,7 @@ def _transformed(transforms: Transforms, rows: Batch) -> Iterator[tuple[Batch, t
 
 @njit
 def say_rows(block: Any) -> None:
-    """The votes on rows, and what they are sums of."""
+    """The votes on rows, and the sums of their terms."""
     batch, committee, work, h, pulls = unpack(block)
     for r in range(batch.y.size):
         _predict(committee, work, batch, r, h[r])
@@ -200,7 +200,7 @@ def say_rows(block: Any) -> None:
 
 @njit
 def weigh_rows(block: Any) -> None:
-    """The answers to rows, and how often the positive and the negative terms of each learner count."""
+    """The answers to rows, and the factors of the positive and negative terms of each learner."""
     scores, h, pulls, booster, head, settings, plus, minus = unpack(block)
     n = settings.n_learners
     votes, e, slopes, carry = np.empty(n), np.empty(n), np.empty(n), np.zeros(CARRIED)
@@ -256,7 +256,7 @@ def _halved(ends: Ints, first: Ints32, second: Ints32, values: Floats) -> tuple[
 
 @hot
 def shared(up: float, down: float, decision: float) -> tuple[float, float]:
-    """How often positive and negative terms count, of which these are the sums, so that they add up to -1 or +1."""
+    """Factors of positive and negative terms with these sums, such that the terms add up to -1 or +1."""
     whole = up - down
     if decision >= 0:
         return ((1 - down / whole) / up, 1 / whole) if up > 0 else (0.0, 0.0)
@@ -272,7 +272,7 @@ def credit_sum(state: Any, h: Floats, e: Floats, slopes: Floats, leading: bool) 
 
 @hot
 def _lead_alone(state: Alone, h: Floats, e: Floats, first: int, carry: Floats) -> None:
-    """Not called: a learner alone has no opinion but its vote."""
+    """Not called: the only input of a single learner is its vote."""
 
 
 @hot
@@ -287,8 +287,8 @@ dispatch.register(dispatch.credit, Alone, credit_sum)
 
 @njit
 def credit_in_turn(state: Any, h: Floats, e: Floats, slopes: Floats, leading: bool) -> None:
-    """By what the score becomes with the votes of the first i learners, and 0 for the others: for boosters without a
-    ``credit`` of their own. Times the sign of the vote, so that what a learner changes is a decision to be shared.
+    """Credit by the changes of the score when votes are added one after the other, the others being 0: for boosters
+    without ``credit``. Times the sign of the vote, so that the change by a learner is a decision to be shared.
     """
     votes, found, carry = np.zeros(h.size), np.zeros(h.size), np.zeros(CARRIED)
     before = 0.0
@@ -308,5 +308,5 @@ def credit_in_turn(state: Any, h: Floats, e: Floats, slopes: Floats, leading: bo
 
 @hot
 def trust_nothing(head: Any, h: Floats32, slopes: Floats) -> bool:
-    """The answer is the booster's score."""
+    """The prediction is the booster's score."""
     return False

@@ -2,7 +2,7 @@
 
 A vote is 1 for a class and 0 for the others: with k classes, 1 - 1/k more or 1/k less than a vote that says nothing.
 That is shared among the terms of the learner, what each feature changes in the share of the class, as a hard vote is
-(``explaining.shared``). By how much the score of a class follows a vote for it is the booster's ``credit``.
+(``explaining.shared``). The booster's ``credit`` is the slope of the score of a class by a vote for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from onlineboost.loop.class_tally import call_hear, link_classes, new_tally, wri
 from onlineboost.loop.explaining import Explained, Terms, joined, shared
 
 _predict, _credit, _explain = dispatch.predict, dispatch.credit, dispatch.explain_classes
-_NUMBERS = 1 << 22  # that rows explained at a time may have
+_NUMBERS = 1 << 22  # entries of rows explained at a time
 
 
 class ClassFound(NamedTuple):

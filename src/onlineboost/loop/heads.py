@@ -1,4 +1,4 @@
-"""Heads: how votes become the answer, and the answer a probability.
+"""Heads: from votes to the score, and from the score to a probability.
 
 | head | score | probability of the positive label |
 | --- | --- | --- |
@@ -27,10 +27,10 @@ from onlineboost.storage.validity import SUM, Limits, require
 HeadName = Literal["vote", "stack"]
 HEADS: tuple[HeadName, ...] = ("vote", "stack")
 RATE, LARGEST_VOTE = 0.05, 8.0
-INVERSE = (-2.0, 2.0)  # of the curvature: it starts at 1, and becomes smaller
+INVERSE = (-2.0, 2.0)  # decay of the curvature, which starts at 1
 _TINY = 1e-300  # avoids a division by zero where there was no gradient yet
 BINS = 16
-PRIOR_WEIGHT = 20.0  # of the stack's own probability in a bin, in examples
+PRIOR_WEIGHT = 20.0  # weight of the stack's own probability in a bin, in examples
 MAX_BIN_WEIGHT = 1e5  # beyond it the counts of a bin are halved
 
 _BLOCK, _HALF, _ALONE = (0,) * 8, (0,) * 4, (0,)  # lanes: for sums, for roots and divisions, for the remainder
@@ -77,7 +77,7 @@ def new_stack(n_learners: int) -> StackHead:
     return StackHead(weights, filled(0, n_learners + 1), np.zeros((BINS, 3)), np.zeros((BINS, 2)))
 
 
-_DOUBT = 1e-6  # log odds where they would contradict the answer
+_DOUBT = 1e-6  # log odds where they would contradict the prediction
 
 
 @hot
@@ -89,7 +89,7 @@ def logistic(s: float) -> float:
 
 @hot
 def with_sign(log_odds: float, said: float) -> float:
-    """The log odds if the answer ``said`` has their sign, else almost 0 with the sign of the answer."""
+    """The log odds if the prediction ``said`` has their sign, else almost 0 with the sign of the prediction."""
     if said * log_odds > 0:
         return log_odds
     return _DOUBT if said >= 0 else -_DOUBT
@@ -239,7 +239,7 @@ dispatch.register(dispatch.trust, StackHead, stack_trust)
 
 
 def probabilities(head: Head, scores: Floats) -> Floats:
-    """Probabilities of the positive label, on the side of the answer."""
+    """Probabilities of the positive label, on the side of the prediction."""
     if not isinstance(head, VoteHead):
         return chances(scores)
     log_odds = max(float(head.platt[0]), 0.0) * scores + head.platt[1]  # a higher score is never less likely

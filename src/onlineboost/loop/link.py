@@ -24,15 +24,15 @@ WHOLE, ANSWER, CORRECT = range(3)  # of ``finish``: all, or one of its halves
 
 
 class Table(NamedTuple):
-    """What the learners said of the last rows; their number is a power of two, and row r has place r modulo it."""
+    """The votes of the learners on the last rows; their number is a power of two, and row r has place r modulo it."""
 
     votes: Floats32  # [rows, learners] real votes
-    opinions: Floats  # [rows, learners] what the vote is made of; [rows, 0] if these are the votes
+    opinions: Floats  # [rows, learners] inputs of the vote; [rows, 0] if these are the votes
     carry: Floats  # [rows, CARRIED]
 
 
 class Alone(NamedTuple):
-    """The state of no booster: learners that get every example with its own weight. It has no ``round``.
+    """The state without a booster: learners get every example with its own weight. It has no ``round``.
 
     There is one learner, whose vote is the score; or ``each`` tells a class from the rest.
     """
@@ -42,13 +42,13 @@ class Alone(NamedTuple):
 
 
 class Link(NamedTuple):
-    """How a loop reaches the booster."""
+    """The connection of a loop to the booster."""
 
-    booster: Call | None  # None: learners alone
+    booster: Call | None  # None: no booster
     step: Ints  # [3] which step is to be taken; the row's place in the table; of ``finish``, WHOLE or a half of it
     numbers: Floats  # [2] the label; the score
     settles: bool  # the booster has a ``settle``
-    each: bool  # each learner alone tells a class from the rest
+    each: bool  # each learner separates a class from the rest
 
     def take(self, step: int, y: float = 0.0) -> float:
         """Take a step of the booster, from Python; returns the score, after ``VOTE``."""

@@ -51,8 +51,8 @@ VECTOR = 8  # the memory of h, p and t has room for the learners padded to a mul
 class Mode(NamedTuple):
     learning: bool
     replaying: bool
-    given: bool  # answers that are there, and not NaN, were given before and stay
-    votes_given: bool = False  # and so do the votes
+    given: bool  # past answers that are not NaN are kept
+    votes_given: bool = False  # and so are the votes
 
 
 class Space(NamedTuple):
@@ -65,7 +65,7 @@ class Space(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a group of learners is."""
+    """The position of a group of learners."""
 
     first: int  # the number of its first learner
     rows: Ints  # [4] the next row, that after the last, that after the last one done; 1 if there must be more room
@@ -73,7 +73,7 @@ class Place(NamedTuple):
 
 
 class Between(NamedTuple):
-    """What happens to a row between its votes and its round, and after it."""
+    """The work on a row between its votes and its round, and after it."""
 
     finish: Call | None  # None: nothing, ``finish`` comes after many rows
     step: Ints  # of the link of ``finish``
@@ -142,7 +142,7 @@ def advance(block: Any) -> None:
 
 @njit
 def finish(block: Any) -> None:
-    """Answer rows by what the learners said; record, head and experts learn from their labels."""
+    """Predict rows by the votes; record, head and experts learn from their labels."""
     batch, scores, to, head, settings, record, mode, rows, votes, table = unpack(block)
     half = to.step[2]
     for r in range(rows[0], rows[2]):
@@ -180,7 +180,7 @@ def _say(
     table: Table,
     r: int,
 ) -> None:
-    """The votes of a group on a row, or those given before; the learners are ready to learn it."""
+    """The votes of a group on a row, or its past votes; afterwards the learners can learn the row."""
     first, n, at = place.first, space.p.size, r & (table.carry.shape[0] - 1)
     h = space.h
     _predict(committee, work, batch, r, h)
@@ -262,7 +262,7 @@ def _teach(
 def _answer_row(
     scores: Floats, to: Link, head: Any, settings: Settings, mode: Mode, votes: Floats, table: Table, r: int
 ) -> None:
-    """The booster's score of a row, and the answer, unless it was given before."""
+    """The booster's score of a row, and the prediction, unless it is a past one."""
     at = r & (table.carry.shape[0] - 1)
     h, numbers = table.votes[at], to.numbers
     if table.opinions.shape[1] == 0:
@@ -317,7 +317,7 @@ def explained(edges: Floats, weights: Floats, votes: Floats, t: Floats32, p: Flo
 
 @hot
 def compare(totals: Floats, score: float, answer: float, first: float, y: float, weight: float) -> None:
-    """Add an example to ``Record.totals``: the answer compared with that of the first learner."""
+    """Add an example to ``Record.totals``: the prediction compared with that of the first learner."""
     totals[0] += weight
     totals[1] += weight if y * score <= 0 else 0.0
     wrong, first_wrong = mistaken(answer, y), mistaken(first, y)
@@ -328,7 +328,7 @@ def compare(totals: Floats, score: float, answer: float, first: float, y: float,
 
 @njit
 def look_out(block: Any) -> None:
-    """Test the votes and the answer of the last row for drift, and reset learners."""
+    """Test the votes and the prediction of the last row for drift, and reset learners."""
     batch, scores, watch, committee, record, rows, table = unpack(block)
     r, mask = rows[0], table.carry.shape[0] - 1
     if batch.weight[r] > 0:

@@ -18,7 +18,7 @@ class Settings(NamedTuple):
     hard: bool  # votes are rounded to -1 or +1, and 0 counts as +1
     sample: bool  # p is a probability, not a weight
     seed: int
-    leading: bool = False  # the booster's vote is made of what its ``lead`` writes, not of the learners' votes
+    leading: bool = False  # the booster's vote uses the output of ``lead``, not the learners' votes
     scan: bool = False  # the booster's ``round`` can be run for some learners after the others
     numbers: bool = False  # targets are numbers, not labels
 
@@ -27,7 +27,7 @@ class Record(NamedTuple):
     """Running statistics for diagnostics."""
 
     clock: Ints  # [2] examples learned so far, and replayed
-    edges: Floats  # [n_learners] sum of weight * label * vote: how much better than guessing each learner was
+    edges: Floats  # [n_learners] sum of weight * label * vote: the advantage of each learner over guessing
     weights: Floats  # [n_learners] sum of weights; of numbers, see ``explained`` in ``loop.py``
     totals: Floats  # [5] weights of examples, as below
     # all; margin at most 0; only the first learner wrong; only the answer wrong; squared weights of these two

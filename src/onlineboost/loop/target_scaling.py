@@ -1,6 +1,6 @@
 """Target scaling: numbers are centered, scaled and limited, so that neither their unit nor a single row matters.
 
-The first 16 rows are held back, and answered by the median of the targets so far. Then
+The first 16 rows are held back, and predicted by the median of the targets so far. Then
 
 | symbol | here | meaning |
 | --- | --- | --- |
@@ -13,7 +13,7 @@ The first 16 rows are held back, and answered by the median of the targets so fa
 
 One row beyond a limit is an outlier, many in turn are a change. After 16 in turn beyond the same limit, c moves so that
 their median becomes m: learners go on as if nothing had changed. Rows in turn beyond both limits, k more than those
-beyond the last one, make the limits 2^k times as wide. Learners answer in units of z, and answers are c + s z.
+beyond the last one, make the limits 2^k times as wide. Learners predict in units of z, and predictions are c + s z.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from onlineboost.loop.heads import logistic
 from onlineboost.storage.validity import COUNT, Limits, require
 
 FIRST = 16  # rows held back
-IDENTITY, LOGISTIC, EXP, LOG = range(4)  # links: how a score becomes an answer; LOG: that of log y as it is, then exp
+IDENTITY, LOGISTIC, EXP, LOG = range(4)  # links from score to prediction; LOG: of log y, then exp
 _LIMIT, _COUNTED = 10.0, 4.0  # in standard deviations
 _SLOWEST = 1e-4  # share of the last row in the moments
 _MOST = 1e30  # of z
@@ -41,7 +41,7 @@ _MOST_TURNS = 60  # rows in turn beyond the limit that widen it
 
 
 class NumberHead(NamedTuple):
-    """The score is the answer."""
+    """The score is the prediction."""
 
     n: int
 
@@ -97,7 +97,7 @@ def set_units(scaling: TargetScaling, first: Floats) -> None:
 
 @hot
 def scale_target(scaling: TargetScaling, y: float) -> float:
-    """What is learned of a target; the state is ready for the next."""
+    """The scaled target; updates the state for the next."""
     clock, moments = scaling.clock, scaling.moments
     if scaling.link == LOGISTIC:
         return y
@@ -137,7 +137,7 @@ def _move(scaling: TargetScaling, z: float) -> None:
 
 @njit
 def scale_targets(block: Any) -> None:
-    """What is learned of targets, and c before each row."""
+    """Scaled targets, and c before each row."""
     span, y, weight, targets, centers, scaling, learning = unpack(block)
     for r in range(span[0], span[1]):
         centers[r] = scaling.units[0]
@@ -146,7 +146,7 @@ def scale_targets(block: Any) -> None:
 
 @njit
 def answer_rows(block: Any) -> None:
-    """Answers from scores, [rows, 1]; ``centers`` has c before each row."""
+    """Predictions from scores, [rows, 1]; ``centers`` has c before each row."""
     span, scores, centers, weight, answers, scaling, record, learning, given = unpack(block)
     for r in range(span[0], span[1]):
         if not (given and answers[r, 0] == answers[r, 0]):
@@ -158,13 +158,13 @@ def answer_rows(block: Any) -> None:
 
 @hot
 def to_scores(scaling: TargetScaling, center: float, y: float) -> float:
-    """The score of an answer, by the identity or the logarithm."""
+    """The score of a prediction, by the identity or the logarithm."""
     return float(((math.log(y) if scaling.link == LOG else y) - center) / scaling.units[1])
 
 
 @hot
 def in_units(scaling: TargetScaling, center: float, score: float) -> float:
-    """The answer of a score."""
+    """The prediction of a score."""
     if scaling.link == LOG:
         return math.exp(min(center + scaling.units[1] * score, _MOST_LOG))
     if scaling.link == LOGISTIC:
@@ -176,7 +176,7 @@ def in_units(scaling: TargetScaling, center: float, score: float) -> float:
 
 @njit
 def answers_in_units(scaling: TargetScaling, scores: Floats) -> Floats:
-    """Answers by a link other than the identity."""
+    """Predictions by a link other than the identity."""
     found = np.empty(scores.size)
     for r in range(scores.size):
         found[r] = in_units(scaling, scaling.units[0], scores[r])

@@ -1,7 +1,7 @@
-"""Temperature of a softmax: how far apart the scores of many classes are as log odds.
+"""Temperature of a softmax: the scale of the log odds of many classes.
 
 Probabilities are softmax(b scores). What is stored is b, the inverse of the temperature: a large b makes probabilities
-sure. It is learned on the way: one Newton step for each example, with forgetting F and a draw S towards 1, as in the
+extreme. It is learned online: one Newton step for each example, with forgetting F and a pull S towards 1, as in the
 stack of an ensemble.
 """
 
@@ -21,7 +21,7 @@ _LEAST, _MOST = 0.01, 50.0  # of b
 
 
 def new_temperature() -> Floats:
-    """The inverse temperature b, and the information on it."""
+    """The inverse temperature b, and its information."""
     return np.array([1.0, _STRENGTH])
 
 

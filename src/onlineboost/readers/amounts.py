@@ -60,7 +60,7 @@ def _last_sign(text: Bytes, at: int, end: int) -> tuple[int, int]:
 
 @lean
 def amount(text: Bytes, at: int, end: int, point: int, out: Bytes, n: int) -> tuple[float, bool]:
-    """The number, and whether the text is one that no plain number is; ``out[n:]`` is overwritten."""
+    """The number, and whether the text is such a number, but not a plain one; ``out[n:]`` is overwritten."""
     first = int(text[at]) if at < end else 0
     if not (48 <= first <= 57 or first == _DOLLAR or first >= 0xC2 or 40 <= first <= 46):
         return 0.0, False

@@ -104,7 +104,7 @@ def put_words(rows: Rows, k: int, size: int, text: Bytes, at: int, end: int) -> 
 
 @lean
 def put_string(rows: Rows, k: int, size: int, text: Bytes, at: int, end: int) -> int:
-    """Write a string as a category, yes and no in small letters; the number of the next entry."""
+    """Write a string as a category, yes and no in lower case; the number of the next entry."""
     if rows.state[READING]:
         if is_word(text, at, end, _YES):
             return put_cell(rows, k, size, TEXT, 0.0, 0, _YES, 0, 3)
@@ -132,9 +132,9 @@ def id_of_category(scratch: Bytes, size: int, text: Bytes, at: int, end: int) ->
 
 @lean
 def put_text(rows: Rows, k: int, size: int, text: Bytes, at: int, end: int) -> int:
-    """Write a string of a column that is not known to be text; the number of the next entry.
+    """Write a string of a column that is not yet text; the number of the next entry.
 
-    A new cell of at least four words is a category and its words.
+    A new cell of at least four words becomes a category and its words.
     """
     first = k
     if end - at <= 3:
@@ -152,7 +152,7 @@ def put_text(rows: Rows, k: int, size: int, text: Bytes, at: int, end: int) -> i
 
 @lean
 def classify(rows: Rows, size: int, text: Bytes, at: int, end: int, point: int) -> tuple[int, float, int]:
-    """Kind, value and days of a cell whose type is not known; ``point`` is the decimal point of numbers."""
+    """Kind, value and days of a cell of unknown type; ``point`` is the decimal point of numbers."""
     if at == end or is_word(text, at, end, NAN):
         return MISSING, 0.0, 0
     value, after = any_number(text, at, end, point)

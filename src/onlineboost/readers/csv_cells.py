@@ -1,4 +1,4 @@
-"""Cells of CSV: where one begins and ends, and those that are kept as they are, beside what they become."""
+"""Cells of CSV: their ends, and unchanged cells for ``keep``."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _names(table: Table) -> list[str]:
 def _find_spans(
     text: Bytes, end: int, separator: int, place_of: NDArray[Any], cell: Bytes, spans: NDArray[Any]
 ) -> None:
-    """Where the cells of each record are in the text, with their quotes."""
+    """The positions of the cells of each record in the text, with their quotes."""
     place = np.empty(3, np.int64)
     at = row = 0
     while at < end and row < spans.shape[0]:

@@ -36,7 +36,7 @@ from onlineboost.readers.scan import Bytes
 from onlineboost.readers.text import ByteSource, TextReader
 
 _NUMBER = re.compile(rb"\s*[+-]?\d*,\d*(?:[eE][+-]?\d+)?\s*")  # with a decimal comma
-_GUESSED = 1 << 16  # bytes of the first line that tell the separator
+_GUESSED = 1 << 16  # bytes of the first line for guessing the separator
 
 
 def read_header(
@@ -98,7 +98,7 @@ def _has_line_end(text: Bytes, state: Any) -> bool:
 
 
 def guess_separator(start: bytes) -> str:
-    """The separator that is most frequent in the first line, where a decimal comma is none.
+    """The most frequent separator in the first line; decimal commas do not count.
 
     >>> guess_separator(b"a;b;c,d"), guess_separator(b"0,5;1,5")
     (';', ';')
@@ -139,7 +139,7 @@ def first_record(text: Bytes, state: Any, separator: int, cell: Bytes) -> tuple[
     return cells, min(at, end)
 
 
-_BYTES, _ROWS = 1 << 16, 1000  # that decide
+_BYTES, _ROWS = 1 << 16, 1000  # records that decide
 _POWER = r"(?:[eE][+-]?\d+)?"
 _WITH_COMMA = re.compile(rf"[+-]?(?:\d+,\d*|,\d+){_POWER}")
 _WITH_POINT = re.compile(rf"[+-]?(?:\d+\.\d*|\.\d+){_POWER}")
@@ -148,10 +148,10 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234 may be 1234
 
 
 def decide_decimal(reader: TextReader, source: ByteSource, table: Table) -> Table:
-    """The table with the decimal point that its numbers have, decided for the rest of the file.
+    """The table with the decimal mark of its numbers, decided for the rest of the file.
 
-    It is a comma if a column has only numbers with commas and whole numbers, at least one of which cannot be one with a
-    comma between thousands, and no column has a number with a point. That is said, and so is what remains in doubt.
+    It is a comma if a column has only numbers with commas and whole numbers, at least one of which cannot have a comma
+    between thousands, and no column has a number with a point. A warning reports the decision and doubts.
     """
     state = reader.builder.rows.state
     while not state[EOF] and state[END] - state[AT] < _BYTES and not reader.live:
@@ -191,7 +191,7 @@ def _are_numbers(column: list[str]) -> bool:
 
 
 def _records(reader: TextReader, separator: int) -> list[list[str]]:
-    """The cells of the next records, as far as they are whole."""
+    """The cells of the next complete records."""
     state: Any = reader.builder.rows.state.copy()
     if state[END] - state[AT] > _BYTES:
         state[END], state[EOF] = state[AT] + _BYTES, 0
@@ -199,7 +199,7 @@ def _records(reader: TextReader, separator: int) -> list[list[str]]:
     while state[AT] < state[END] and len(found) < _ROWS:
         try:
             cells, state[AT] = first_record(reader.text, state, separator, reader.builder.rows.cell)
-        except DataError:  # the parser will say so
+        except DataError:  # the parser raises the error
             break
         if cells is None:
             break

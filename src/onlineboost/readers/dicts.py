@@ -31,7 +31,7 @@ def _row_reader(syntax: Syntax, schema: Schema | None, text: frozenset[str], fin
 
 
 def row_page(syntax: Syntax, x: Mapping[Any, Any], schema: Schema | None, text: TextColumns | None = None) -> Page:
-    """One dict, in the syntax of JSON lines, as a page of one row without a label, with the names of its features.
+    """One dict as a page of one row without a label, in the syntax of JSON lines, with the names of its features.
 
     Without a schema, every name is a feature. ``text`` knows which columns are text.
     """
@@ -44,7 +44,7 @@ def row_page(syntax: Syntax, x: Mapping[Any, Any], schema: Schema | None, text: 
 
 
 _LOCK = new_lock()  # for the reader's buffers
-call_in_children(_row_reader.cache_clear)  # another thread may have been at work with them
+call_in_children(_row_reader.cache_clear)  # another thread may be using them
 
 
 class DictSource:

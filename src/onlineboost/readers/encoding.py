@@ -1,4 +1,4 @@
-"""Text that is not UTF-8: decoded on the way, by the encoding that is named or that it looks like."""
+"""Text that is not UTF-8, decoded while reading, by the given or a guessed encoding."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ENCODING = Option("encoding", "Text encoding, such as latin-1 or utf-16.", defau
 _UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 _PIECE = 1 << 16  # bytes decoded at a time
 _SHOWN = 24  # characters of a line in a warning
-_MANY = 4  # one NUL among so many bytes is no accident
+_MANY = 4  # one NUL among so many bytes is UTF-16
 
 
 def check_encoding(encoding: Any) -> str | None:
-    """The name of an encoding; None if none is named."""
+    """The name of an encoding; None if none is given."""
     if encoding is None:
         return None
     try:
@@ -64,7 +64,7 @@ class Recoded(_Decoded):
         return filled
 
     def read_now(self, memory: memoryview) -> int:
-        """What is there now, at least a byte; 0 at the end."""
+        """Read the available bytes, at least one; 0 at the end."""
         return self._some(memory, self.source.read_now)
 
     def _some(self, memory: memoryview, read: Any) -> int:
@@ -80,19 +80,18 @@ class Recoded(_Decoded):
 
 
 class Guessed(_Decoded):
-    """A source whose first characters beyond ASCII tell its encoding: UTF-8, or else Windows-1252.
+    """A source whose first characters beyond ASCII decide its encoding: UTF-8, or else Windows-1252.
 
-    All before them is the same in both, so nothing that was given has to be taken back. The decision is made by what is
-    read together with the first of them, at most a megabyte. NUL bytes, and bytes that are not UTF-8 in a text that is,
-    are warned of once, with their line.
+    Text before them is the same in both, so nothing is read twice. The bytes read together with the first of them
+    decide, at most a megabyte. NUL bytes, and other bytes in a UTF-8 text, raise one warning with their line.
     """
 
     def __init__(self, source: Any, line: Callable[[int], int], utf8: bool) -> None:
         super().__init__(source)
-        self.line = line  # the number of the line that begins after so many bytes of the memory at hand
+        self.line = line  # the line number after so many bytes of the buffer
         self.utf8: bool | None = utf8 or None  # None: not decided yet
         self.start: bytes | None = None  # the first bytes, as they are in the source
-        self.open = b""  # the beginning of a character whose end was not read yet
+        self.open = b""  # an incomplete character at the end
         self.told: set[str] = set()
 
     def readinto(self, memory: memoryview) -> int:
@@ -103,16 +102,16 @@ class Guessed(_Decoded):
         return filled
 
     def read_now(self, memory: memoryview) -> int:
-        """What is there now, at least a byte; 0 at the end."""
+        """Read the available bytes, at least one; 0 at the end."""
         return self._give(memory) or self._some(memory, 0, self.source.read_now)
 
     def _some(self, memory: memoryview, filled: int, read: Any) -> int:
-        """Read into the memory from there on; text in Windows-1252 is longer as UTF-8, and the rest is kept."""
+        """Read into the memory from this place on; text in Windows-1252 is longer as UTF-8, and the rest is kept."""
         n: int = read(memory[filled:])
         given = part = memory[filled : filled + n].tobytes()
         if self.start is None:
             self.start = part[:8]
-            if part.startswith(_UTF_16):  # the reader refuses it
+            if part.startswith(_UTF_16):  # the reader raises an error
                 return n
             self.utf8 = self.utf8 or part.startswith(codecs.BOM_UTF8) or None
         if b"\0" in part:
@@ -144,7 +143,7 @@ class Guessed(_Decoded):
         return part
 
     def _check(self, part: bytes, filled: int) -> None:
-        """Say where a text in UTF-8 has other bytes."""
+        """Warn of the place where a UTF-8 text has other bytes."""
         text = self.open + part
         try:
             self.open = text[codecs.utf_8_decode(text, "strict", False)[1] :]
@@ -166,7 +165,7 @@ class Guessed(_Decoded):
 
 
 def decoded(part: bytes) -> bytes:
-    """Windows-1252 as UTF-8; the five bytes that it does not have are those of Latin-1.
+    """Windows-1252 as UTF-8; its five undefined bytes are read as Latin-1.
 
     >>> decoded(b"caf\\xe9 \\x80 \\x81").decode()
     'café € \\x81'

@@ -81,7 +81,7 @@ class Source:
         return filled
 
     def read_now(self, memory: memoryview) -> int:
-        """What a pipe has for now, at least a byte; 0 at its end."""
+        """Read the available bytes of a pipe, at least one; 0 at its end."""
         filled = self._read1(memory)
         while 0 < filled < len(memory) and self._is_ready():
             n = self._read1(memory[filled:])
@@ -96,14 +96,14 @@ class Source:
         return len(part)
 
     def _is_ready(self) -> bool:
-        """Whether more can be read without waiting; False where that cannot be known."""
+        """Whether more can be read without waiting; False if unknown."""
         try:
             return self.compression is None and bool(select.select([self.raw], [], [], 0)[0])
         except (OSError, ValueError):
             return False
 
     def _check_name(self) -> None:
-        """Refuse a file that is named as compressed, but is neither compressed nor text: its beginning is damaged."""
+        """Raise an error for a damaged file: named as compressed, but neither compressed nor text."""
         self.checked = True
         suffix = PurePath(self.name).suffix
         if self.compression is None and suffix in COMPRESSED:

@@ -41,14 +41,14 @@ class Format:
     reader: Callable[..., Reader]  # called with ReadOptions, and with those of ``options`` that were given
     writer: Callable[[Output], Write] | None = None  # None: files of this format can only be read
     options: tuple[Option, ...] = ()  # parameters of ``reader``
-    has_columns: bool = True  # there are columns for label, weight, drop and categorical to name
-    magic: tuple[bytes, ...] = ()  # first bytes of files of this format, and of no other
+    has_columns: bool = True  # whether there are columns to name (label, weight, drop, categorical)
+    magic: tuple[bytes, ...] = ()  # first bytes of files of this format only
     looks_like: Callable[[bytes], bool] | None = None  # whether a file that begins like this may be of this format
     read_dict: Callable[[Mapping[Any, Any], Schema | None, Any], Page] | None = None  # a dict as a page of one row
-    priority: int = 0  # for looks_like: the format with the highest is asked first; this package uses 10 to 60
+    priority: int = 0  # order of looks_like, the highest first; this package uses 10 to 60
 
     def check_schema(self, schema: Schema) -> None:
-        """Refuse options for columns where there are none."""
+        """Raise an error for options about columns in a format without columns."""
         for name in (
             () if self.has_columns else ("label", "weight", "drop", "categorical", "text", "day_first", "month_first")
         ):
@@ -56,7 +56,7 @@ class Format:
                 raise ConflictError(f"{name}=... does not apply to {self.title}, which has no columns")
 
     def check_options(self, given: Mapping[str, Any]) -> None:
-        """Refuse options of other formats."""
+        """Raise an error for options of other formats."""
         mine = {option.parameter for option in self.options}
         for name in given:
             if name not in mine:
@@ -138,15 +138,15 @@ def same_format(names: list[str], formats: list[Format]) -> Format:
     return formats[0]
 
 
-Write: TypeAlias = Callable[[Page], None]  # what a writer gives
+Write: TypeAlias = Callable[[Page], None]  # a writer
 
 
 class Output(NamedTuple):
-    """A file to write, and where its examples come from."""
+    """A file to write, and the source of its examples."""
 
     name: str  # as the caller gave it
     path: Path  # a temporary file, renamed when everything is written
-    stream_again: Callable[[], Any]  # opens the stream once more, for formats that need all names first
+    stream_again: Callable[[], Any]  # opens the stream again, for formats that need all names first
     rereadable: bool  # whether that is possible
     stack: ExitStack  # closes what was opened
 
@@ -172,7 +172,7 @@ def _compressed(path: Path, suffix: str) -> Any:
 def open_writer(target: str, stream_again: Callable[[], Any], rereadable: bool) -> Iterator[Write]:
     """A function that writes a page. The file appears when everything is written.
 
-    Formats with columns need all names first: they read the stream once more, by ``stream_again``.
+    Formats with columns need all names first, and read the stream again, by ``stream_again``.
     """
     format = by_name(target)
     if format is None or format.writer is None:

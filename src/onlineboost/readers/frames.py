@@ -1,4 +1,4 @@
-"""Data frames of any library, by narwhals; the index of a pandas frame is no feature."""
+"""Data frames of any library, by narwhals, without the index of pandas frames."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def index_columns(names: list[str], metadata: Any) -> list[str]:
 
 
 def warn_of_index(names: list[str], where: str) -> None:
-    """Say that columns are not learned because they are the index of a pandas frame."""
+    """Warn of columns that are left out as the index of a pandas frame."""
     if any(name in _NAMELESS for name in names):
         news = "the first column has no name, as the index of pandas and the row names of R: left out"
         warnings.warn(f"{where}: {news}; to learn it, name it", ReadWarning, stacklevel=2)
@@ -110,7 +110,7 @@ def dicts_of(X: Any) -> Iterator[dict[str, Any]]:
 
 
 def _unreadable(frame: Any, problem: BaseException) -> DataError:
-    """The error for a frame that is no Arrow table: which column, its values, and the next step."""
+    """The error for a frame that cannot become an Arrow table: the column, its values, and the next step."""
     import pyarrow as pa
 
     for name in frame.columns:
@@ -140,7 +140,7 @@ def _bad_column(column: Any, name: str, problem: BaseException) -> DataError:
 
 
 def like_frame(X: Any, values: Any, columns: list[Any] | None) -> Any:
-    """Answers to a data frame, as a series or, with ``columns``, a frame of the same library and with its index.
+    """Predictions for a data frame, as a series or, with ``columns``, a frame of the same library and with its index.
 
     Without ``values``, a series of None, or a frame without columns.
     """

@@ -1,4 +1,4 @@
-"""Messages of Arrow's IPC format, checked before Arrow reads them: what is declared must be there, and fit in memory.
+"""Messages of Arrow's IPC format, checked before Arrow reads them: declared data must exist and fit in memory.
 
 The layout is that of Arrow's Message.fbs and File.fbs, read by hand: pyarrow does not show the sizes of buffers before
 it has decompressed them.
@@ -124,7 +124,7 @@ def check_file(file: BoundedFile, limit: int) -> None:
 
 
 class CheckedStream(io.RawIOBase):
-    """A stream of messages, for ``pyarrow.ipc.open_stream``. Each is checked as a whole before Arrow gets any of it."""
+    """A stream of messages, for ``pyarrow.ipc.open_stream``. Each is checked as a whole before Arrow reads it."""
 
     def __init__(self, stream: Any, limit: int) -> None:
         self.stream, self.limit = stream, limit

@@ -1,4 +1,4 @@
-"""Labels: from what is written in a file to their places."""
+"""Labels: from text in a file to places."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _BOOLEANS = frozenset("yes no ja nein oui non si sí sim não да нет tak ni
 
 
 def folded(target: Any, label: Any, schema: Schema) -> Any:
-    """The spelling by which a label such as Yes is known already, as yes; else the label itself."""
+    """The known spelling of a label, such as yes for Yes; else the label itself."""
     if not isinstance(label, str) or label.lower() not in _BOOLEANS or label in target.known:
         return label
     known = target.known if schema.positive is None else [schema.positive]
@@ -51,12 +51,12 @@ def folded(target: Any, label: Any, schema: Schema) -> Any:
 
 
 def positive_hint(positive: Any) -> str:
-    """What to do about a third label, for the end of an error message."""
+    """Advice about a third label, for the end of an error message."""
     return "" if positive is not None else "; or name the positive label in training (positive=...)"
 
 
 def plain_label(label: Any) -> Any:
-    """A label as it is compared: a word that looks like a number or a boolean is one.
+    """A label for comparison: a word that looks like a number or a boolean becomes one.
 
     >>> plain_label("+1.0"), plain_label("True"), plain_label("yes")
     (1, True, 'yes')

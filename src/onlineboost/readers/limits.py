@@ -1,4 +1,4 @@
-"""Limits of memory, by the option that raises each; files of which no more is asked than they have."""
+"""Limits of memory, each with its option; files in which reads past the end raise an error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def beyond(option: Option, limit: int) -> str:
 
 
 class DamagedError(ValueError):
-    """What is wrong with a file."""
+    """A description of the damage of a file."""
 
 
 class TooLargeError(ValueError):
@@ -45,7 +45,7 @@ class TooLargeError(ValueError):
 
 
 class BoundedFile(io.RawIOBase):
-    """A regular file for Arrow. A length in it that is wrong leads to a short read, not to a huge allocation."""
+    """A regular file for Arrow. A wrong length in it leads to a short read, not to a huge allocation."""
 
     def __init__(self, source: Source, what: str) -> None:
         name, facts = source.name, os.fstat(source.raw.fileno())

@@ -28,7 +28,7 @@ from onlineboost.readers.text import TextReader
 
 
 def kind_of(source: Any) -> Literal["files", "frame", "arrays", "dicts"]:
-    """What a source is; nothing is imported to find out."""
+    """The kind of a source, without imports."""
     if isinstance(source, str | os.PathLike):
         return "files"
     if hasattr(source, "tocsr") or isinstance(source, np.ndarray):
@@ -47,7 +47,7 @@ def kind_of(source: Any) -> Literal["files", "frame", "arrays", "dicts"]:
 
 
 def array_pages(X: Any, y: Any, sample_weight: Any, options: ReadOptions, columns: Columns) -> Iterator[Page]:
-    """Arrays, whose columns have numbers for names unless a model knows them by others."""
+    """Arrays, whose columns are named by numbers unless a model has names for them."""
     source = check_features(X)
     columns.locate(source)
     names = source.new_names()
@@ -127,7 +127,7 @@ _OPTIONS = ReadOptions(Schema(label=NO_LABEL), Classes(), False, False, False, _
 
 
 class NamedRows(Source):
-    """Rows that were read by the rules for files: numbers, words, dates, gaps. Labels come apart."""
+    """Rows read by the rules for files: numbers, words, dates, missing values; without labels."""
 
     by_name: ClassVar[bool] = True
 
@@ -141,7 +141,7 @@ class NamedRows(Source):
         self.n_features = len(self.told if headings is None else headings)
 
     def name(self, names: list[str] | None) -> None:
-        """They have names."""
+        """Nothing to do: features have names."""
 
     def new_names(self) -> list[tuple[int, str]]:
         return self.told
@@ -169,7 +169,7 @@ def table_of_lines(lines: bytes, columns: Columns, learning: bool = False) -> So
 
 
 class _Lines(io.BytesIO):
-    """Bytes as the readers take them."""
+    """A byte source for the readers."""
 
     name = "dicts"
 

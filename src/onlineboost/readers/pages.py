@@ -40,7 +40,7 @@ MAX_PROBLEMS = 100
 
 
 class ReadOptions(NamedTuple):
-    """How to read a stream, whatever its format."""
+    """Options of reading a stream, for all formats."""
 
     schema: Schema
     target: Any  # a ``Target``: labels known before
@@ -48,25 +48,25 @@ class ReadOptions(NamedTuple):
     label_ignored: bool  # labels are not read
     skip: bool  # bad records are skipped and counted, not raised
     batch_size: int
-    with_names: bool  # pages tell the names of new features
+    with_names: bool  # pages have the names of new features
     known: tuple[str, ...] | None = None  # columns that a model has learned: differences are warned of
-    live: bool = False  # a pipe gives pages of the lines that are there, and does not wait for more
-    keep: tuple[str, ...] = ()  # columns whose cells come with the pages, as they are
-    text: TextColumns | None = None  # columns that are text, as a model knows them; None: only those of the schema
-    finds_text: bool = True  # whether ``text`` grows by the cells that are read
+    live: bool = False  # a pipe yields pages of the available lines, without waiting for more
+    keep: tuple[str, ...] = ()  # columns whose unchanged cells come with the pages
+    text: TextColumns | None = None  # text columns of a model; None: only those of the schema
+    finds_text: bool = True  # whether ``text`` grows while reading
 
 
 def id_advice(options: ReadOptions, found: object) -> str:
     """The next step after a number that is too large, for the end of an error message; none for infinities."""
     if "inf" in str(found).lower():
         return ""
-    if options.schema.label == NO_LABEL:  # a table of ``fit``, which has no such options
+    if options.schema.label == NO_LABEL:  # for a table of ``fit``, which has no such options
         return "; if the column holds ids, make strings of them or leave it out"
     return "; if the column holds ids, categorical=... reads them as words, and drop=... leaves it out"
 
 
 class PageBuilder:
-    """Collects rows, names, labels and problems until a page is made of them."""
+    """Collects rows, names, labels and problems for a page."""
 
     def __init__(self, options: ReadOptions, chunk: int) -> None:
         self.options = options
@@ -79,7 +79,7 @@ class PageBuilder:
         self.problems: list[str] = []
         self.fields: tuple[str, ...] | None = None  # columns that are features
         self.text = TextColumns() if options.text is None else options.text.copy()
-        self.folded: set[str] = set()  # spellings of labels that are known by another
+        self.folded: set[str] = set()  # spellings of labels with the same meaning as another
         self.n_sighted = 0
         self.sighted: list[tuple[int, str, int]] = []  # rows, columns and ids of new cells of at least four words
         if options.text is not None:
@@ -89,7 +89,7 @@ class PageBuilder:
                 self._note(id)
 
     def place_of(self, label: Any) -> float:
-        """The place of a label, or the number it is; yes and Yes are one label, which is said once."""
+        """The place of a label, or its number; yes and Yes are one label, with one warning."""
         same = label
         if self.options.text is not None and not self.rows.state[NUMERIC]:
             same = folded(self.target, label, self.options.schema)
@@ -99,7 +99,7 @@ class PageBuilder:
         return label_of(self.target, same, self.options.schema)
 
     def sight(self, name: str, row: int, id: int) -> bool:
-        """Take note of a new cell of at least four words; whether it makes its column text, from the next row on."""
+        """Count a new cell of at least four words; whether its column becomes text, from the next row on."""
         if self.text.knows(name, id):
             return False
         self.sighted.append((row, name, id))
@@ -113,7 +113,7 @@ class PageBuilder:
             self.rows = self.rows._replace(sighted=larger_set(self.rows.sighted))
 
     def has_columns(self, names: list[str], roles: list[int], where: str) -> None:
-        """Take in the columns of a table; warn of differences from those that the model knows, if that was wanted."""
+        """Note the columns of a table; warn of differences from those of the model, if requested."""
         known, keep = self.options.known, self.options.keep
         check_kept(keep, names, where)
         found = tuple(name for name, role in zip(names, roles, strict=True) if role not in (LABEL, WEIGHT, IGNORED))
@@ -154,14 +154,14 @@ class PageBuilder:
         undo(self.rows, 0, 0)
 
     def tell_again(self) -> None:
-        """Tell all names again, with the rows that have them."""
+        """Collect all names again, with the rows that have them."""
         self.rows.name_known[:] = 0
         self.rows.state[KNOWN] = 0
         self.rows.sighted[:] = 0
         self.n_sighted, self.text.cells = 0, {}
 
     def more_names(self) -> None:
-        """Make room for twice as many names: one record has more new ones than fit."""
+        """Make room for twice as many names, if those of one record do not fit."""
         arrays = {
             name: getattr(self.rows, name) for name in ("name_index", "name_end", "name_text", "news", "news_text")
         }
@@ -170,7 +170,7 @@ class PageBuilder:
         self.rows.state[NO_ROOM] = 0
 
     def reject(self, message: str, path: str, line: int | None, column: Any, row: int) -> None:
-        """Raise the error, or count and keep it if bad records are skipped; ``row`` is that after it in the page."""
+        """Raise the error, or count and keep it if bad records are skipped; ``row`` is the next row of the page."""
         if not self.options.skip:
             raise ReadError(message, path=path, line=line, column=column)
         self.skipped += 1

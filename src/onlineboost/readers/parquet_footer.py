@@ -18,7 +18,7 @@ from onlineboost.readers.thrift import I64, LIST, STOP, read_field, read_integer
 
 BYTE_ARRAY = 6  # Type
 UNCOMPRESSED, SNAPPY, GZIP, BROTLI, ZSTD, LZ4_RAW = 0, 1, 2, 4, 6, 7  # CompressionCodec
-_FIELDS = 12  # of ColumnMetaData that are kept, by number
+_FIELDS = 12  # kept fields of ColumnMetaData
 
 
 class Chunk(NamedTuple):

@@ -27,7 +27,7 @@ from onlineboost.readers.table import TEXT_COPIES, rows_within
 from onlineboost.readers.thrift import read_struct
 
 _TOGETHER = 1 << 17  # rows of small groups that are read in one go
-_RATIO = {UNCOMPRESSED: 1, SNAPPY: 22}  # how many times larger a page may become: Snappy copies 64 bytes by 3
+_RATIO = {UNCOMPRESSED: 1, SNAPPY: 22}  # maximum growth of a page by decompression: Snappy copies 64 bytes by 3
 _NO_BOUND = 1 << 40
 _DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3  # PageType
 _DELTA_BYTE_ARRAY = 7  # Encoding
@@ -73,7 +73,7 @@ class RowGroups:
             yield before, run
 
     def _step(self, g: int, rows: int) -> int:
-        """How many rows of a group to read at a time. Raises ``TooLargeError`` if its pages do not fit."""
+        """Number of rows of a group to read at a time. Raises ``TooLargeError`` if its pages do not fit."""
         chunks = [self.footer.chunk(g, c) for c in self.leaves]
         texts = [chunk for chunk in chunks if chunk.kind == BYTE_ARRAY]
         possible = sum(chunk.packed * _RATIO.get(chunk.codec, _NO_BOUND) for chunk in chunks)
@@ -99,11 +99,11 @@ class Survey(NamedTuple):
     largest: int
     dictionary: int  # of the dictionary page
     place: tuple[int, int]  # where that is, and its size in the file
-    delta: bool  # whether a value may repeat the beginning of the one before it
+    delta: bool  # whether values may share beginnings (delta encoding)
 
     @property
     def repeatable(self) -> int:
-        """No value that is written once and read many times can be longer."""
+        """Upper bound of the length of a value that is stored once and read many times."""
         return max(self.dictionary, self.largest if self.delta else 0)
 
 
@@ -134,7 +134,7 @@ def survey(file: BoundedFile, start: int, values: int) -> Survey:
 
 
 def longest_value(file: BoundedFile, found: Survey, codec: int) -> int:
-    """The size of the longest value that is written once and read many times, or an upper bound of it."""
+    """The size of the longest value that is stored once and read many times, or an upper bound."""
     import pyarrow as pa
 
     if found.delta or not found.dictionary:

@@ -1,4 +1,4 @@
-"""Roles of columns: which one is the label, which one the weight, which are features."""
+"""Roles of columns: label, weight, features."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def find_roles(
     label_ignored: bool = False,
     text: Set[str] = frozenset(),
 ) -> list[int]:
-    """The role of each column; ``text`` are those that a model knows as such.
+    """The role of each column; ``text`` has the text columns of a model.
 
     Where labels are required, every column that an option names must exist.
     """
@@ -55,7 +55,7 @@ def find_roles(
     for option, role in (*_OPTIONS, ("drop", IGNORED), ("categorical", CATEGORY)):
         wanted: tuple[str, ...] = getattr(schema, option)
         for name in wanted:
-            # To drop a struct drops its fields.
+            # Dropping a struct drops its fields.
             places = [k for k, n in enumerate(names) if n == name or (role == IGNORED and n.startswith(f"{name}."))]
             for k in places:
                 roles[k] = role

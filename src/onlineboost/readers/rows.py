@@ -26,17 +26,17 @@ SPELLINGS, LABEL_SIZE, LABEL_AT = 9, 10, 11  # known spellings of labels; length
 ERROR_AT = 12  # place of an error in the text
 KNOWN = 13  # names told so far
 NUMERIC = 14  # whether labels are numbers to predict, not classes
-READING = 17  # 0: cells are read as they were before there were columns of text
-FINDS, NEWS = 15, 16  # whether cells of at least four words are told; those of this record that are new
+READING = 17  # 0: without text columns, as in older versions
+FINDS, NEWS = 15, 16  # whether cells of at least four words are collected; number of new ones in this record
 STATE_SIZE = 18
-UNKNOWN, TOO_LONG = np.inf, -np.inf  # a label that has to be looked up; one that is too long for that
+UNKNOWN, TOO_LONG = np.inf, -np.inf  # a label to look up; one that is too long for that
 
 _RETURN = 13
 MAX_LABEL_BYTES = 64
 SPELLING_BYTES = MAX_LABEL_BYTES + 1  # a JSON string keeps its opening quote
 MAX_SPELLINGS = 1024
 COMMA, UNDECIDED, NO_POINT = 44, 0, 256  # for ``Table.decimal``; 256 is no byte
-FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY, WORDS, DAYS, MONTHS = range(8)  # roles; of dates: what comes first
+FEATURE, LABEL, WEIGHT, IGNORED, CATEGORY, WORDS, DAYS, MONTHS = range(8)  # roles; for dates also the order
 
 
 class Rows(NamedTuple):
@@ -48,11 +48,11 @@ class Rows(NamedTuple):
     values: Floats32
     y: Floats  # NaN where there is no label
     weight: Floats
-    name_known: Ints32  # ~id of each feature whose name was told, by a hash, or 0; empty if names are not wanted
+    name_known: Ints32  # ~id of each feature with a collected name, by a hash, or 0; empty if names are not collected
     name_index: Ints32
     name_end: Ints
     name_text: Bytes
-    scratch: Bytes  # the name of the feature at hand
+    scratch: Bytes  # the name of the current feature
     cell: Bytes  # a value without its quotes
     spelling: Bytes  # of labels: [MAX_SPELLINGS * SPELLING_BYTES]
     spelling_size: Ints
@@ -112,13 +112,13 @@ def put(rows: Rows, k: int, index: int, value: float) -> int:
 
 @hot
 def is_named(rows: Rows, index: int) -> bool:
-    """Whether the name of a feature was told before, or names are not wanted."""
+    """Whether the name of a feature is known, or names are not collected."""
     return rows.name_known.size == 0 or rows.name_known[_place(rows.name_known, index)] != 0
 
 
 @hot
 def _place(known: Ints32, index: int) -> int:
-    """Where a feature is in the set, or belongs."""
+    """The place of a feature in the set."""
     last = i64(known.size - 1)
     at = i64((u64(index) * u64(0x9E3779B97F4A7C15)) >> u64(40)) & last
     while known[at] != 0 and known[at] != ~index:
@@ -138,13 +138,13 @@ def larger_set(known: Ints32) -> Ints32:
 
 @hot
 def is_sighted(rows: Rows, index: int) -> bool:
-    """Whether a cell of at least four words was met before."""
+    """Whether a cell of at least four words is known."""
     return rows.sighted[_place(rows.sighted, index)] != 0
 
 
 @lean
 def tell_cell(rows: Rows, index: int, name: Bytes, size: int) -> None:
-    """Tell a new cell of at least four words, and the name of its column."""
+    """Collect a new cell of at least four words, and the name of its column."""
     state = rows.state
     n = state[NEWS]
     at = rows.news[n - 1, 1] if n else 0
@@ -159,13 +159,13 @@ def tell_cell(rows: Rows, index: int, name: Bytes, size: int) -> None:
 
 @njit
 def add_sighted(sighted: Ints32, index: int) -> None:
-    """Take note of a cell of at least four words."""
+    """Note a cell of at least four words."""
     sighted[_place(sighted, index)] = ~index
 
 
 @lean
 def add_name(rows: Rows, index: int, text: Bytes, at: int, end: int) -> None:
-    """Tell the name of a new feature, unless so many were told that no more are kept."""
+    """Collect the name of a new feature, up to the limit of kept names."""
     state = rows.state
     if state[KNOWN] == MAX_NAMES:
         return
@@ -185,7 +185,7 @@ def add_name(rows: Rows, index: int, text: Bytes, at: int, end: int) -> None:
 
 @lean
 def known_sign(rows: Rows, text: Bytes, at: int, end: int, point: int = POINT, longest: int = MAX_LABEL_BYTES) -> float:
-    """The place of a label of known spelling, or the number that it is; else it is copied to ``rows.label``."""
+    """The place of a label of known spelling, or its number; otherwise it is copied to ``rows.label``."""
     if rows.state[NUMERIC]:
         value, after = any_number(text, at, end, point)
         if after == end and abs(value) <= LARGEST:
@@ -222,7 +222,7 @@ def finish(rows: Rows, k: int, y: float, weight: float) -> int:
 @njit
 def undo(rows: Rows, names: int, name_bytes: int) -> None:
     """Forget the names of a record that was not committed."""
-    for n in range(rows.state[NAMES] - 1, names - 1, -1):  # the last first, so that the others are still found
+    for n in range(rows.state[NAMES] - 1, names - 1, -1):  # in reverse, so that the others are still found
         rows.name_known[_place(rows.name_known, rows.name_index[n])] = 0
         rows.state[KNOWN] -= 1
     rows.state[NAMES] = names

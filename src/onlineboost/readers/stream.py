@@ -1,4 +1,4 @@
-"""``open_stream``: whatever holds examples, as an iterator of pages."""
+"""``open_stream``: any source of examples as an iterator of pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from onlineboost.readers.format import Format, Reader, by_content, by_name, find
 from onlineboost.readers.limits import MAX_BATCH_MB, MAX_LINE_MB
 from onlineboost.readers.pages import MAX_PROBLEMS, ReadOptions
 
-_AHEAD = 4  # pages that the reading thread may be ahead
+_AHEAD = 4  # maximum pages read ahead
 
 
 class Stream(Pages):
@@ -85,7 +85,7 @@ class Stream(Pages):
             self.position, self.source = page.position, page.source
             self.skipped += page.skipped
             self.problems += page.problems[: MAX_PROBLEMS - len(self.problems)]
-            if page.n_rows or (self._live and page.gaps):  # whoever waits for answers waits for empty ones too
+            if page.n_rows or (self._live and page.gaps):  # also without rows: the consumer waits for each page
                 self.rows += page.n_rows
                 return page
 
@@ -100,7 +100,7 @@ class Stream(Pages):
         self.close()
 
     def __del__(self) -> None:
-        if isinstance(self._pages, _Ahead):  # the thread holds no reference to this object, so this runs
+        if isinstance(self._pages, _Ahead):  # runs, since the thread has no reference to this object
             self._pages.stopped.set()
 
 
@@ -290,14 +290,14 @@ def _pages(reader: Reader, sources: Iterator[files.Source]) -> Iterator[Page]:
                 last = page = page._replace(source=number)
                 yield page
             before += source.size or 0
-        if last is not None:  # says that the file has ended
+        if last is not None:  # the end of the file
             batch = cut(last.batch, last.n_rows, last.n_rows)
             last = last._replace(batch=batch, names=[], skipped=0, problems=(), source=number + 1, kept=None, gaps=())
             yield last
 
 
 def _like(model: Any, given: Schema) -> tuple[Schema, Any]:
-    """Schema and labels of a model; a model that has learned no stream yet takes the schema that is given."""
+    """Schema and labels of a model; a model without a stream takes the given schema."""
     if getattr(model, "_fitted", None) is None:
         raise ParameterError("like", model, "a model that has learned, such as onlineboost.load(file)")
     known = model._fitted.columns.schema
@@ -368,4 +368,4 @@ class _Ahead(Iterator[Page]):
     def close(self) -> None:
         self.stopped.set()
         self.ended = True
-        self.thread.join(timeout=1)  # it may wait for a silent pipe; being a daemon, it does not keep the process alive
+        self.thread.join(timeout=1)  # it may wait for a silent pipe; a daemon thread does not keep the process alive

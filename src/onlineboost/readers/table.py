@@ -49,7 +49,7 @@ _COLUMN_BYTES = 8 * SLOTS + 32  # of a column in a row: slots of features, and t
 
 
 def rows_within(limit: int, columns: int) -> int:
-    """How many rows of so many columns stay within a limit of memory."""
+    """Number of rows of so many columns within a limit of memory."""
     return max(1, limit // (_COLUMN_BYTES * max(columns, 1)))
 
 
@@ -67,7 +67,7 @@ class TableReader:
 
 @contextmanager
 def arrow_errors(source: Source, title: str, limit: int) -> Iterator[None]:
-    """Turn errors of Arrow and of what Arrow reads into a ``ReadError``."""
+    """Turn errors of Arrow into a ``ReadError``."""
     import pyarrow as pa
 
     try:
@@ -82,7 +82,7 @@ def arrow_errors(source: Source, title: str, limit: int) -> Iterator[None]:
 
 
 def _no_dates(cell: dict[str, Any], role: int) -> Iterator[tuple[int, str]]:
-    """(row, message) of each text that is no date in the order of its column."""
+    """(row, message) of each text that is not a date in the order of its column."""
     fault = status.BAD_US_DATE if role == MONTHS else status.BAD_DATE
     expected, other = status.EXPECTED[fault], status.OTHER_ORDER[fault]
     for r in np.flatnonzero(bad_dates(cell["texts"], cell["valid"], role)).tolist():
@@ -99,10 +99,10 @@ class BatchReader:
     def __init__(self, options: ReadOptions, limit: int = MAX_BATCH_MB << 20) -> None:
         self.options, self.limit = options, limit
         self.builder = PageBuilder(options, chunk=1)
-        self.told: set[str] = set()  # tables of whose index a warning was given
+        self.told: set[str] = set()  # tables whose index was warned of
 
     def roles(self, names: list[str], path: str, metadata: Any) -> dict[str, int]:
-        """The role of each column; the index of a pandas frame is no feature, unless an option names it."""
+        """The role of each column; the index of a pandas frame is left out, unless an option names it."""
         schema = self.builder.schema
         named = {*schema.no_features, *schema.drop, *schema.categorical, *schema.text}
         index = [name for name in index_columns(names, metadata) if name not in named]
@@ -243,7 +243,7 @@ class BatchReader:
         rows.state[ENTRIES] = close_gaps(rows, place.start)
 
     def _role_of(self, name: str, cell: dict[str, Any], role: int) -> int:
-        """The role of a column of texts: one that was found to be text since is one now."""
+        """The role of a column of strings, which may have become text since."""
         if role == FEATURE and name in self.builder.text.columns:
             return WORDS
         return CATEGORY if cell["grouped"] else role

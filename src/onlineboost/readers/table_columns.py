@@ -45,7 +45,7 @@ def _plain_array(column: Any) -> Any:
 
 
 def decoded_bytes(column: Any) -> int:
-    """How many bytes the cells have once each is written out; a dictionary or a view holds a long one only once."""
+    """Size of all cells in bytes, without sharing by dictionaries or views."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -89,7 +89,7 @@ def _is_text(pa: Any, kind: Any) -> bool:
 
 
 def cells_of(name: str, column: Any, role: int, path: str) -> dict[str, Any]:
-    """A column as arrays: labels, texts, days and seconds, or numbers; and which of its cells are valid."""
+    """A column as arrays: labels, texts, days and seconds, or numbers; and the validity of cells."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -136,7 +136,7 @@ def cells_of(name: str, column: Any, role: int, path: str) -> dict[str, Any]:
 
 
 def _values(array: Any) -> list[Any]:
-    """The values as Python has them; strings that are not UTF-8 as bytes."""
+    """The values as Python objects; strings that are not UTF-8 as bytes."""
     import pyarrow as pa
 
     try:
@@ -162,7 +162,7 @@ def first_of_each(codes: Any, valid: NDArray[np.bool_]) -> list[tuple[int, int]]
 
 
 def plain_value(label: Any) -> Any:
-    """A label as it would be read from text: whole numbers are int."""
+    """A label as read from text: whole numbers are int."""
     if isinstance(label, bytes):
         return label.decode(errors="replace")
     if isinstance(label, float) and label.is_integer():

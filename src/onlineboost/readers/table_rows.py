@@ -1,4 +1,4 @@
-"""Columns of a table to rows, compiled: each column to its slots of a wide table, then the gaps are closed."""
+"""Columns of a table to rows, compiled: columns fill slots of a wide table, then gaps are closed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from onlineboost.readers.scan import SLACK, Bytes
 
 
 class Slots(NamedTuple):
-    """Where the features of rows are written."""
+    """The positions of the features of rows."""
 
     start: Ints  # of each row, and the end
     free: Ints  # of each row, after the slots of columns and the words written so far
@@ -74,7 +74,7 @@ def fill_column(rows: Rows, slots: Slots, at: int, size: int, cell: dict[str, An
 
 
 def as_bytes(builder: PageBuilder, cell: dict[str, Any], role: int, name: str) -> Ints:
-    """Have a column of texts as bytes, and know which of them are words; the number of words of each row."""
+    """Convert a column of strings to bytes, and find the words; the number of words of each row."""
     offsets, text = cell["bytes"] = _buffers(cell["texts"])
     valid = cell["valid"]
     cell["worded"] = worded = valid & (role == WORDS)
@@ -115,7 +115,7 @@ def _next_news(
 
 @njit
 def _count_words(scratch: Bytes, offsets: Ints, text: Bytes, worded: NDArray[np.bool_]) -> Ints:
-    """How many words each row has."""
+    """The number of words of each row."""
     counts = np.zeros(worded.size, np.int64)
     for r in np.flatnonzero(worded):
         at, phase = offsets[r], 0
@@ -194,7 +194,7 @@ def _fill_dates(
 
 
 def bad_dates(texts: Any, valid: NDArray[np.bool_], role: int) -> NDArray[np.bool_]:
-    """Which texts are no dates in the order of their column."""
+    """Marks texts that are not dates in the order of their column."""
     offsets, text = _buffers(texts)
     return _bad_dates(offsets, text, valid, role == MONTHS)
 
@@ -208,7 +208,7 @@ def _bad_dates(offsets: Ints, text: Bytes, valid: NDArray[np.bool_], months: boo
 
 
 def large_amounts(texts: Any, valid: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which texts are amounts of a magnitude beyond the largest number."""
+    """Marks texts that are amounts beyond the largest number."""
     offsets, text = _buffers(texts)
     return _large_amounts(offsets, text, valid, np.empty(text.size + SLACK, np.uint8))
 

@@ -47,7 +47,7 @@ _NO_TEXT = {b"PK\x03\x04": "a zip archive", b"\xff\xfe": "text in UTF-16", b"\xf
 
 @dataclass(frozen=True)
 class Syntax:
-    """What distinguishes one text format from another."""
+    """The definition of a text format."""
 
     parse: Callable[[Bytes, Rows, Table], int]  # compiled: see rows.py
     label: Callable[[bytes], Any]  # value of a label by its spelling; None: not a label; NaN: missing
@@ -59,7 +59,7 @@ class Syntax:
 
 
 class ByteSource(Protocol):
-    """What a ``TextReader`` reads: a file, or anything that gives bytes."""
+    """The input of a ``TextReader``: a file, or any source of bytes."""
 
     name: str
 
@@ -85,7 +85,7 @@ class TextReader:
         self.builder = PageBuilder(options, chunk)
         self.text = np.zeros(chunk + SLACK, np.uint8)
         binary = [(mark, f"a file in {format.title} format") for format in FORMATS for mark in format.magic]
-        self.no_text = [*_NO_TEXT.items(), *binary]  # first bytes, and what they stand for
+        self.no_text = [*_NO_TEXT.items(), *binary]  # first bytes, and their meaning
 
     def pages(self, source: ByteSource, before: int = 0) -> Iterator[Page]:
         """Pages of one source; ``before`` is the size of the sources read earlier."""
@@ -94,7 +94,7 @@ class TextReader:
         self.skipping = False  # the rest of a bad line
         file = isinstance(source, Source)
         self.live = self.options.live and file and source.size is None  # type: ignore[attr-defined]
-        self.left = 0  # bytes of the text before those that are read next
+        self.left = 0  # position of the next bytes in the text
         if self.encoding not in (None, "utf-8"):
             source = Recoded(source, self.encoding)
         elif file:
@@ -147,7 +147,7 @@ class TextReader:
             yield self._page(before + source.position, table)
 
     def _page(self, position: int, table: Table) -> Page:
-        """The rows read since the last page, and the cells that are kept of them."""
+        """The rows since the last page, and their kept cells."""
         at, n = int(self.builder.rows.state[AT]), int(self.builder.rows.state[ROWS])
         page, keep = self.builder.page(position), self.options.keep
         if keep and self.syntax.kept is not None:
@@ -176,11 +176,11 @@ class TextReader:
         return True
 
     def _line_after(self, filled: int) -> int:
-        """The number of the line after so many bytes of those that are being read."""
+        """The line number after so many bytes of the buffer."""
         return int(self.builder.rows.state[LINE] + np.count_nonzero(self.text[: self.left + filled] == 10))
 
     def _grow(self) -> None:
-        """Double the buffer, and the arrays for what is in it."""
+        """Double the buffer, and the arrays for its content."""
         text = self.text
         self.text = np.zeros(min(2 * (text.size - SLACK), self.max_line) + SLACK, np.uint8)
         self.text[: text.size] = text
@@ -193,7 +193,7 @@ class TextReader:
         )
 
     def _new_cells(self, table: Table) -> Table:
-        """Take note of the cells of at least four words of the last record; the columns for those after it."""
+        """Count the cells of at least four words of the last record; returns the columns for later records."""
         rows, state = self.builder.rows, self.builder.rows.state
         cells, at = rows.news[: state[NEWS]].tolist(), 0
         state[NEWS] = 0
@@ -207,7 +207,7 @@ class TextReader:
     # ---- labels
 
     def _new_label(self, path: str) -> None:
-        """Look up the sign of a new spelling, once, and add it to those the parser knows."""
+        """Look up the sign of a new spelling once, and tell the parser."""
         rows, state = self.builder.rows, self.builder.rows.state
         spelling = rows.label[: state[LABEL_SIZE]].tobytes()
         known = int(state[SPELLINGS])
@@ -241,7 +241,7 @@ class TextReader:
     # ---- errors
 
     def _reject(self, outcome: int, path: str, message: str | None = None) -> None:
-        """Reject the record at hand; if that does not raise, go on with the next line."""
+        """Reject the current record; unless that raises, continue with the next line."""
         state = self.builder.rows.state
         at, error_at, end = (int(state[k]) for k in (AT, ERROR_AT, END))
         error_at = max(at, error_at)

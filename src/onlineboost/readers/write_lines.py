@@ -81,7 +81,7 @@ def feature_names(
 
 
 def reversible_name(number: int, names: Mapping[int, str], allowed: Callable[[str], bool]) -> str:
-    """A name that is read back as this feature."""
+    """A name that is read back as the same feature."""
     name = names.get(number)
     return name if name is not None and allowed(name) and feature_id(name) == number else str(number)
 

@@ -36,9 +36,9 @@ def table_writer(open_table: Callable[[Output, Any], Any], compressible: bool = 
 
 
 class _Columns(NamedTuple):
-    """What must be known before the first row is written."""
+    """Facts needed before the first row is written."""
 
-    place: dict[int, int]  # of each feature, by its number
+    place: dict[int, int]  # name of each feature, by its number
     names: list[str]
     weighted: bool  # whether a weight is not 1
 

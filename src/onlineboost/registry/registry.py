@@ -22,7 +22,7 @@ class Option:
     parameter : str
         Name of the parameter.
     help : str
-        Help text; it begins with a noun.
+        Help text: one sentence.
     type : type, default=str
         Type of the value.
     choices : tuple of str, default=()
@@ -180,7 +180,7 @@ class Registry(Generic[T]):
         self._entries: dict[str, T] = {}
 
     def add(self, entry: T) -> T:
-        """Register an entry under a name that is not taken; a class that is defined again replaces itself."""
+        """Register an entry under a new name; a class that is defined again replaces itself."""
         known = self._entries.get(entry.name, entry)
         if known != entry and _place(known) != _place(entry):
             raise ParameterError("name", entry.name, f"another name: there is already a {self.kind} with this one")
@@ -224,7 +224,7 @@ class Registry(Generic[T]):
 
 
 def _place(entry: Any) -> Any:
-    """Where the class of an entry is defined."""
+    """The module and name of an entry's class."""
     made = getattr(entry, "make", entry)
     return getattr(made, "__module__", None), getattr(made, "__qualname__", id(entry))
 

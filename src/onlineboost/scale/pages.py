@@ -1,4 +1,4 @@
-"""Pages of a stream on Ray: each goes to a free worker, and the answers come back in order."""
+"""Pages of a stream on Ray: each goes to a free worker, and results come back in order."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from onlineboost.errors import WorkerError
 Answer = TypeVar("Answer")
 Work: TypeAlias = Callable[[Batch], Answer]
 
-_AHEAD = 2  # pages on the way for each worker
-_RETRIES = 1  # if a worker dies
+_AHEAD = 2  # pages in flight per worker
+_RETRIES = 1  # tries if a worker dies
 _EXPECTED = "expected the same version on all machines of the cluster"
-_mine: dict[str, Work[Any]] = {}  # in a worker: what it does
+_mine: dict[str, Work[Any]] = {}  # in a worker: its task
 
 
 def in_order(
@@ -26,7 +26,7 @@ def in_order(
 ) -> Iterator[tuple[int, Answer]]:
     """Apply ``work`` to the batch of each page in the workers; yields the number of rows of each page, and the result.
 
-    Pages are read here, since a file can be read in order only: the header names columns, and quotes decide where lines
+    Pages are read here, since a file must be read in order: the header names columns, and quotes decide where lines
     end. After an error of reading, the results for all earlier pages come first.
 
     Parameters
@@ -76,7 +76,7 @@ def _taken(ray: Any, rows: int, reference: Any) -> tuple[int, Any]:
         return rows, ray.get(reference)
     except ray.exceptions.RayError as problem:
         cause = getattr(problem, "cause", problem)  # of an error that the work raised
-        if "failed to import" in str(cause):  # Ray's words for a worker that does not find this module
+        if "failed to import" in str(cause):  # Ray's message if a worker does not find this module
             raise WorkerError(f"onlineboost is not installed on a worker: {_EXPECTED}") from problem
         if isinstance(cause, ray.exceptions.RayError):
             raise WorkerError(f"a worker died: {str(cause).strip().splitlines()[0]}") from problem
@@ -93,7 +93,7 @@ def _answer(shared: list[Any], version: str, batch: Batch) -> Any:
 
 
 def _own(reference: Any) -> Work[Any]:
-    """The work, fetched once by each worker."""
+    """The task, fetched once by each worker."""
     import ray
 
     if reference.hex() not in _mine:

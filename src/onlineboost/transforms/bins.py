@@ -35,11 +35,11 @@ FIRST = 64  # rows before there are bins
 SAMPLES = 256  # values kept of a feature
 _HORIZON = 1 << 14  # values that the sample follows
 _EARLIEST = 32  # values of a late feature before it has edges of its own
-_TAIL = 16  # the range of the edges is that of the sampled values without the lowest and highest of so many
-_SUSPECT = 32  # sampled values that tell whether values have left the range of the edges
-_SPARSE, _FEWEST = 8, 4  # slots that are zero in all rows but one of so many have few bins if features share slots
-_SLACK = 1.2  # how much less even than new edges may old ones be
-FEW, MANY_BINS, FEW_BINS = 8, 32, 16  # up to so many features have many bins, more features have few
+_TAIL = 16  # the range of the edges leaves out the lowest and highest of so many sampled values
+_SUSPECT = 32  # sampled values for the test whether values have left the range of the edges
+_SPARSE, _FEWEST = 8, 4  # slots that are non-zero in one of so many rows have few bins if features share slots
+_SLACK = 1.2  # tolerated unevenness of old edges, relative to new ones
+FEW, MANY_BINS, FEW_BINS = 8, 32, 16  # up to so many features have many bins, further features few
 
 # Fields of ``counts``: values since the sample began; the values after which the next is sampled, and edges are made
 # anew; the row in which the sample began, plus the rows without a value since; sampled values since the edges were
@@ -120,7 +120,7 @@ def grown_bins(bins: Bins, slots: int, n_bins: int) -> Bins:
 
 
 def n_bins_for(wanted: int, slots: int) -> int:
-    """The number of bins of a feature: as asked for, or by the number of features."""
+    """The number of bins of a feature: as set, or by the number of features."""
     return wanted or (MANY_BINS if slots <= FEW else FEW_BINS)
 
 
@@ -187,7 +187,7 @@ def find_bins(bins: Bins, work: BinsWork) -> None:
 
 @hot
 def meet_value(bins: Bins, slot: int, x: float) -> bool:
-    """Take note of a value that is not zero; whether the edges of the slot are to be made anew."""
+    """Count a non-zero value; returns whether the edges of the slot must be renewed."""
     if bins.counts[slot, BORN] == 0:
         _begin(bins, slot)
     if x != x:
@@ -238,7 +238,7 @@ def _sample(bins: Bins, slot: int, x: float, seen: int) -> bool:
 
 @lean
 def _forget(bins: Bins, slot: int) -> None:
-    """Half of the sample makes room for the next values, after a few of which edges are made."""
+    """Drop half of the sample for the next values; after a few of them, edges are renewed."""
     counts, seen = bins.counts, bins.counts[slot, SEEN]
     rows = bins.clock[ROWS] + 1 - counts[slot, BORN]
     m = min(seen, SAMPLES)
@@ -253,7 +253,7 @@ def _forget(bins: Bins, slot: int) -> None:
 
 @lean
 def make_edges(bins: Bins, work: BinsWork, slot: int) -> bool:
-    """Write new edges into ``work.fresh``; whether they differ enough from the old ones to be taken."""
+    """Write new edges into ``work.fresh``; returns whether they are better enough to replace the old ones."""
     counts = bins.counts
     seen = counts[slot, SEEN]
     while counts[slot, REMAKE] <= min(seen, _HORIZON):
@@ -279,14 +279,14 @@ def make_edges(bins: Bins, work: BinsWork, slot: int) -> bool:
 
 @hot
 def _zeros(bins: Bins, slot: int, m: int) -> float:
-    """The weight of zeros beside m sampled values of weight 1."""
+    """The weight of zeros relative to m sampled values of weight 1."""
     seen = bins.counts[slot, SEEN]
     return float(max(bins.clock[ROWS] + 1 - bins.counts[slot, BORN] - seen, 0) * m / max(seen, 1))
 
 
 @lean
 def take_edges(bins: Bins, work: BinsWork, slot: int) -> int:
-    """Replace the edges of a slot by ``work.fresh``; write which share of each old bin belongs to each new one.
+    """Replace the edges of a slot by ``work.fresh``; write the share of each old bin in each new one.
 
     Shares are those of the sampled values, whose histogram by old bins is written too. A bin without any goes where its
     edge belongs. Returns the old bin of zero.

@@ -16,8 +16,8 @@ _MOST = 1 << 22  # entries of the rows that are transformed at a time, if it is 
 class Level(NamedTuple):
     """A transform between two batches of a table: rows ``rows[0]`` to ``ends[number - 1]`` pass it.
 
-    It writes to ``ends[number]`` how far it came: to the end, to the row after which edges are due, or until the memory
-    of ``after`` is full. Entries are written from the beginning of that memory.
+    It writes its end to ``ends[number]``: the end of the rows, the row after which edges are due, or the row where the
+    memory of ``after`` is full. Entries are written from the beginning of that memory.
     """
 
     before: Batch
@@ -42,13 +42,13 @@ class Transform(Protocol):
         """The call that transforms rows; with ``learning``, those of positive weight update the state."""
 
     def most(self, longest: int) -> int:
-        """Most entries of a transformed row, given those of the row."""
+        """Maximum number of entries of a transformed row, given those of the row."""
 
     def grown(self, n_features: int) -> Self:
         """The same state with room for more features."""
 
     def continued(self, old: Any) -> Self:
-        """This new state with the feature names of an old one, but nothing that it learned."""
+        """This new state with the feature names of an old one, but not its learned state."""
 
     def sources(self, first: Ints32, second: Ints32, before: Batch) -> tuple[Ints32, Ints32]:
         """The one or two input features of each output feature of rows, given as its number; the second may be -1.

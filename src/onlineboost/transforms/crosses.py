@@ -33,7 +33,7 @@ class CrossesState(NamedTuple):
     column: Ints32  # [features] the crossed column that it belongs to, counted from 1, or 0
     crossed: NDArray[np.bool_]  # [columns + 1, columns + 1] whether features of the two are multiplied
     products: int  # number of slots of products, a power of two
-    n_bins: int  # of ``IndicatorsState``, through which rows have passed; 0: they have not
+    n_bins: int  # of ``IndicatorsState`` before it; 0: none
 
     def derived(self) -> tuple[str, ...]:
         return ("crossed",)

@@ -46,7 +46,7 @@ from onlineboost.transforms.chain import Level
 from onlineboost.transforms.edges import code
 
 SLOTS = 4096  # features that may have bins
-_DENSE = 8  # a feature that is non-zero in one row of so many gets bins
+_DENSE = 8  # a feature that is non-zero in one of so many rows gets bins
 _NEVER = 1 << 62
 
 
@@ -175,7 +175,7 @@ def _row(state: IndicatorsState, batch: Batch, r: int, known: bool, indices: Int
 
 @hot
 def _meet(state: IndicatorsState, batch: Batch, r: int) -> bool:
-    """Take note of the values of a row; whether edges are due."""
+    """Count the values of a row; returns whether edges are due."""
     state.bins.clock[ROWS] += 1
     due = state.bins.clock[ROWS] == FIRST
     for j in range(batch.indptr[r], batch.indptr[r + 1]):
@@ -213,7 +213,7 @@ def _carry(state: IndicatorsState, work: BinsWork, f: int, old_zero: int, number
         for k in range(n):
             total += work.histogram[0, k] * work.carry[k, b]
         numbers[first + b] = 0
-        if total == 0:  # no value tells: the old bin that its edge was in
+        if total == 0:  # without values: the old bin of its edge
             edge = state.bins.edges[f, min(b, n - 2)]
             k = 0
             while k < n - 1 and work.fresh[k] < edge:

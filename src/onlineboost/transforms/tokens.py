@@ -1,13 +1,13 @@
-"""Tokens: features by their values, and all pairs of them, as numbers of one table in the order in which they come.
+"""Tokens: values of features, and all pairs of them, numbered in one table in order of appearance.
 
-1. A feature is a token of its value as long as there are few different values, else of its bin (``bins.py``). Of
-   features that have been 1 only, and beyond the first 4,096 others, the sign counts.
-2. A zero is a token only if the feature is dense: has different values, and is not zero in half of the rows.
+1. A feature is a token of its value as long as there are few different values, else of its bin (``bins.py``). Features
+   that were only 1 so far, and those beyond the first 4,096 others, are tokens by their sign.
+2. A zero is a token only if the feature is dense: it has different values, and is non-zero in half of the rows.
 3. A row with at most ``max_row`` tokens also has all pairs of them.
-4. A token gets a place in the table at its second sighting: those that come once, such as an id, take none. The first
-   is a bit in a filter, by a hash; the filter is emptied when a quarter of its bits are set.
-5. When half of the table is in use, the row after which it is gets a larger one (``Learner.enlarged``). If memory does
-   not allow that, tokens get places until the table is full, and further ones are left out.
+4. A token gets a place in the table at its second sighting: tokens that come once, such as ids, take none. The first
+   sighting is a bit in a filter, by a hash; the filter is emptied when a quarter of its bits are set.
+5. When half of the table is in use, it is enlarged after that row (``Learner.enlarged``). If memory does not allow
+   that, tokens get places until the table is full, and further ones are left out.
 
 Entries of a row have the order of a token as their value: 1 of a feature, 2 of a pair.
 """

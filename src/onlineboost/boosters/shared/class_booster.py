@@ -16,7 +16,7 @@ from onlineboost.model import OnlineModel
 
 
 class ClassBooster:
-    """A booster of learners that vote for classes: in one committee, however many classes there are.
+    """A booster of learners that vote for classes: one committee for any number of classes.
 
     A subclass has the state for a number of classes (``_state_for``), given that for fewer of them.
     """
@@ -29,11 +29,11 @@ class ClassBooster:
     estimator: Any
 
     def _state_for(self, n_classes: int, n_learners: int, seed: int, before: Any = None) -> Any:
-        """The state for this number of classes; ``before`` is that for fewer, with all that was learned."""
+        """The state for this number of classes; ``before`` is the learned state for fewer."""
         raise NotImplementedError
 
     def _check_kernels(self) -> None:
-        """Nothing is rehearsed: votes are places of classes."""
+        """No rehearsal, since votes are places of classes."""
 
     @classmethod
     def boosts(cls, learner: type) -> bool:

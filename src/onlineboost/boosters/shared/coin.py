@@ -42,7 +42,7 @@ def bias(coin: Coin, gamma: float, sampled: bool) -> float:
 @njit
 def mode(m: int, b: float) -> int:
     """The most probable number of heads in m tosses: floor((m + 1) b), corrected for rounding."""
-    k = min(int((m + 1) * b), m)  # rounding can only have made it one too large
+    k = min(int((m + 1) * b), m)  # rounding can only make it one too large
     if k > 0 and _less(_product(float(m - k + 1), b), _product(float(k), 1 - b)):
         return k - 1
     return k

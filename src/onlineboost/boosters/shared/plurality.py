@@ -99,7 +99,8 @@ def _coefficient(a: Floats, b: Floats, j: int) -> float:
 
 @lean
 def win(die: Die, n: int, ahead: NDArray[np.int64], among: NDArray[np.int64], groups: int, work: Floats) -> float:
-    """The chance that the class wins after n throws more, if it is ``ahead[k]`` votes of ``among[k]`` rivals each.
+    """The probability that the class wins after n more throws, if it is ``ahead[k]`` votes ahead of ``among[k]`` rivals
+    each.
 
     ``ahead`` goes up; ``work`` is memory, [2, throws + 1].
     """
@@ -175,7 +176,7 @@ def weigh(
 
 @lean
 def _grouped(s: Floats, y: int, ahead: NDArray[np.int64], among: NDArray[np.int64]) -> int:
-    """How many rivals the class is ahead of by how much, in rising order."""
+    """The leads of the class over its rivals, ascending, and the number of rivals for each."""
     groups = 0
     for other in range(s.size):
         if other == y:
@@ -203,7 +204,7 @@ def largest_weights(die: Die, n_learners: int) -> Floats:
 
 @njit
 def _largest(die: Die, found: Floats) -> None:
-    """It is found where rivals have equally many votes, but for one; first with exactly as many, then near there."""
+    """The maximum is where all rivals but one have equal votes: searched first at exact equality, then nearby."""
     rivals, work = die.rivals, np.empty((2, die.factorial.size))
     ahead, among = np.empty(rivals, np.int64), np.empty(rivals, np.int64)
     for i in range(found.size):

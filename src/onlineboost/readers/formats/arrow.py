@@ -21,7 +21,7 @@ _STREAM = b"\xff\xff\xff\xff"
 
 
 class ArrowReader:
-    """Reads Arrow files and streams; each record batch is validated before anything else looks at it."""
+    """Reads Arrow files and streams; each record batch is validated before use."""
 
     def __init__(self, options: ReadOptions, max_batch_mb: int = MAX_BATCH_MB) -> None:
         self.limit = bytes_of(MAX_BATCH, max_batch_mb)

@@ -66,7 +66,7 @@ def _skip(text: Bytes, at: int, end: int) -> int:
 
 @hot
 def _line(text: Bytes, at: int, end: int, rows: Rows, table: Table, memory: tuple[NDArray[Any], NDArray[Any]]) -> int:
-    """Read one object. The scratch memory begins with the name of the member at hand, such as ``outer.inner``."""
+    """Read one object. The scratch memory begins with the name of the current member, such as ``outer.inner``."""
     state = rows.state
     stack, carry = memory
     at = _skip(text, at, end)

@@ -19,7 +19,7 @@ from onlineboost.registry import FORMATS
 
 
 class ParquetReader:
-    """Reads Parquet files, a batch of rows at a time; columns that are left out are not read."""
+    """Reads Parquet files, a batch of rows at a time, without dropped columns."""
 
     def __init__(self, options: ReadOptions, max_batch_mb: int = MAX_BATCH_MB) -> None:
         self.limit, self.batch_size = bytes_of(MAX_BATCH, max_batch_mb), options.batch_size
