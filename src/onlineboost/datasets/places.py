@@ -1,4 +1,4 @@
-"""Where the files of the sets are: a given folder, the folder of an environment variable, the user's cache, the web."""
+"""Places of data files: a given folder, the folder of an environment variable, the user's cache, the web."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def cache() -> Path:
 
 
 def missing(dataset: Dataset) -> str:
-    """Error message for a set without a file: the reason, and what to do."""
+    """Error message for a set without a file: the reason and the next step."""
     name = dataset.name
     if dataset.file is None:
         return f"{name} is not available: {dataset.obstacle}"
@@ -194,7 +194,7 @@ def missing(dataset: Dataset) -> str:
 
 
 def check(path: Path, file: File, batch: Batch) -> None:
-    """Reject another file of the same name."""
+    """Raise an error for another file of the same name."""
     n, positives = batch.y.size, int((batch.y > 0).sum())
     smallest, largest = int(batch.indices.min(initial=1)), int(batch.indices.max(initial=1))
     found = f"{n:,} examples, {positives:,} positive, features {smallest} to {largest}"

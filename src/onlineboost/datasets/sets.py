@@ -1,6 +1,6 @@
-"""The thirteen sets of the paper, and one more for streams that change.
+"""The thirteen sets of the paper, and one more for concept drift.
 
-The paper does not say how sets with many classes became binary; ``binary`` says what is done here.
+The paper does not say how multiclass sets became binary; ``binary`` describes our conversion.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Measurement:
         self._accumulators: dict[_Key, Accumulator] = {key: key[0]() for key in shared}
 
     def __getitem__(self, name: str) -> Any:
-        """The accumulator of a metric, which may know more than its value: a curve, for instance."""
+        """The accumulator of a metric, which may have more than its value, such as a curve."""
         return self._accumulators[_key(self.metrics[name])]
 
     def update(

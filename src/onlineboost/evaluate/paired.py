@@ -18,7 +18,7 @@ _LEAST = 1e-15  # probability
 
 @dataclass
 class Paired:
-    """The answers of a model compared with those of another: only rows count on which one of the two is wrong.
+    """The predictions of two models compared: only rows on which exactly one of the two is wrong count.
 
     The sums do not depend on how the rows were batched.
 
@@ -48,7 +48,7 @@ class Paired:
 
 @dataclass
 class PairedLoss:
-    """The log loss of a model compared with that of another, of two labels: for rare ones, which few answers are.
+    """The log loss of two models compared, for binary classification with a rare label.
 
     Probabilities come from a table of log odds by score, which is learned online. The table is renewed whenever the
     number of rows is a power of two, so the sums do not depend on batches.
@@ -63,7 +63,7 @@ class PairedLoss:
 
     rows: int = 0
     weight: float = 0.0
-    gained: float = 0.0  # the loss of the other, less that of the model
+    gained: float = 0.0  # the loss of the other minus that of the model
     squares: float = 0.0  # of these differences, with their weights
     other: float = 0.0  # the loss of the other
     odds: list[list[float]] = field(default_factory=list)  # log odds at the scores looked up, of both; empty: none yet
@@ -80,7 +80,7 @@ class PairedLoss:
             )
 
     def look(self, *probabilities: Callable[[Floats], Floats]) -> None:
-        """Look up how scores become probabilities, of the model and of the other."""
+        """Renew the tables of log odds, of the model and of the other."""
         chances = (np.clip(one(_SCORES[:, None])[:, 0], _LEAST, 1 - _LEAST) for one in probabilities)
         self.odds = [np.log(one / (1 - one)).tolist() for one in chances]
 

@@ -29,7 +29,7 @@ class Picture(NamedTuple):
     base_curve: list[tuple[int, float]]
     edges: Floats  # or weights of parts; none: no bars
     reliability: list[tuple[float, float, float]] = []  # noqa: RUF012 (mean probability, share of positives, weight)
-    bar: str = "weak learner"  # what has an edge
+    bar: str = "weak learner"  # name of a bar
     name: str = "boosted"  # of the model, in the legend
     confusion: tuple[list[str], list[list[float]]] | None = None  # labels; weight by label and prediction
     height: str = "edge over guessing, by its weights"  # of a bar
@@ -114,7 +114,7 @@ def _figure(picture: Picture) -> Any:
 
 
 def _draw_confusion(axes: Any, labels: list[str], table: list[list[float]]) -> None:
-    """The share of each label's examples by prediction; mistakes are darker than they are, to be seen."""
+    """The share of each label's examples by prediction; mistakes are darkened to be visible."""
     sums = [max(sum(row), 1e-300) for row in table]
     shares = [[(count / total) ** 0.5 for count in row] for row, total in zip(table, sums, strict=True)]
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)

@@ -1,4 +1,4 @@
-"""Progressive validation: every row is scored before it is learned, and its label is there at once, or comes late."""
+"""Progressive validation: every row is scored before it is learned, with immediate or delayed labels."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Delayed:
         self.asked = 0
 
     def learn(self, page: Page, *, squeeze: bool = True) -> Floats:
-        """Ask the rows of a page, and tell those that are due; returns the scores of the rows when they were asked."""
+        """Ask the rows of a page, and tell the labels that are due; returns the scores at the time of asking."""
         rows, none = page.batch, cut(page.batch, 0, 0)
         self.model.learn(page._replace(batch=none))  # names and labels are known from now on
         fitted, scores = self._fitted(), []
@@ -87,7 +87,7 @@ class Delayed:
         return squeezed(found) if squeeze else found
 
     def tell_all(self) -> None:
-        """Tell all rows whose labels have not come yet."""
+        """Tell all remaining labels."""
         if self.late:
             self._tell_due(self._fitted(), float("inf"))
 
@@ -211,7 +211,7 @@ def progressive_val_score(dataset: Any, model: OnlineModel, metric: Any, *, dela
 
 
 def _measured(model: OnlineModel, X: Any, y: Any, metric: str, sample_weight: Any, delay: float | None) -> float:
-    """The metric of the scores that rows get before the model learns them."""
+    """The metric of the scores of rows before they are learned."""
     found, task = METRICS.find(metric), "number" if isinstance(model, OnlineRegressor) else "classes"
     if found.needs != "scores" or found.task != task:
         able = " or ".join(repr(known.name) for known in metrics_of(task) if known.needs == "scores")
@@ -230,7 +230,7 @@ def _measured(model: OnlineModel, X: Any, y: Any, metric: str, sample_weight: An
 def _scored_late(
     delay: float, model: OnlineModel, X: Any, y: Any, sample_weight: Any
 ) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """``_scored`` with labels that come late."""
+    """``_scored`` with delayed labels."""
     from onlineboost.readers import open_stream
 
     late = Delayed(model, delay)

@@ -1,4 +1,4 @@
-"""No change: always answer the last label. On streams in the order of time this can be hard to beat."""
+"""No change: always predict the last label. On streams in time order this can be hard to beat."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARGIN = 3.0  # standard errors
 
 @dataclass
 class Repeated:
-    """The error of answering each row with the label of the one before it; of numbers, the mean absolute error.
+    """The error of predicting the label of the row before; for regression, the mean absolute error.
 
     >>> repeated = Repeated()
     >>> repeated.update(np.array([1.0, 1.0, 0.0, 0.0]), np.ones(4))
@@ -51,7 +51,7 @@ class Repeated:
         return self.mistakes / self.weight if self.weight else float("nan")
 
     def tells(self) -> bool:
-        """Whether labels are like the one before them more often than labels in random order would be.
+        """Whether labels equal the one before more often than in random order.
 
         Two labels with shares p agree by chance with probability q = sum p^2. Of n pairs, each of which shares a label
         with the next, the share that agrees has the variance (q - q^2 + 2 (sum p^3 - q^2)) / n.

@@ -1,4 +1,4 @@
-"""Sums over rows: numbers are added one after the other, so that rounding does not depend on batches."""
+"""Sums over rows: numbers are added in order, so that rounding does not depend on batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thresholds chosen by what was counted on the way: the scores of rows by their labels."""
+"""Thresholds chosen from counts made online: the scores of rows by their labels."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Threshold:
     rows: int = 0
     table: Floats = field(default_factory=lambda: np.zeros((2, 2)))  # as in ``Confusion``
     marks: list[Floats] = field(default_factory=list)  # the table after 1, 2, 4, ... rows
-    now: float | None = None  # the threshold in use; None: the sign of the score is the answer
+    now: float | None = None  # the threshold in use; None: the sign of the score decides
     answers: Floats = field(default_factory=lambda: np.empty(0))  # to the rows added last: -1 or +1
 
     def update(self, scores: Any, y: Any, weight: Any = None, turned: bool = False) -> None:
@@ -117,7 +117,7 @@ class Threshold:
         return bool(self.counts.any(axis=1).all())
 
     def _add(self, scores: Floats, label: Any, weight: Floats, turned: bool) -> Any:
-        """Count rows; returns which of them are answered with the label of place 1."""
+        """Count rows; returns which of them are predicted as place 1."""
         answers = scores >= 0
         if self.now is not None:
             answers = scores > -self.now if turned else scores >= self.now
@@ -152,7 +152,7 @@ class Threshold:
         return self._chosen(found, turned)
 
     def cut(self, rule: Rule | None, turned: bool) -> Cutoff | None:
-        """The threshold by a rule, to answer with; None: there is no rule, or nothing to choose it from."""
+        """The threshold by a rule; None: no rule, or no data for it."""
         return chosen(self.counts, rule, turned)
 
     def _chosen(self, rule: Rule | None, turned: bool) -> float | None:
@@ -161,7 +161,7 @@ class Threshold:
         return None if found is None or found.of_probability else found.at
 
     def confusion(self, turned: bool = False) -> Confusion:
-        """The answers so far, given before the labels were known."""
+        """The predictions so far, made before the labels were known."""
         found = Confusion(self.table)
         return found.turned() if turned else found
 

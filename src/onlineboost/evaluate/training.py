@@ -27,7 +27,7 @@ RARE = 0.1  # share of a label
 
 @dataclass
 class Counts:
-    """What is counted of a training."""
+    """Counts of a training."""
 
     curve: Curve = field(default_factory=Curve)
     base_curve: Curve = field(default_factory=Curve)
@@ -93,7 +93,7 @@ class Training(Counts):
         scores = self.scores
         wrong = page.target.losses(scores, batch.y)
         weight = batch.weight
-        if numbers and not self.curve.examples and weight.size:  # nothing is known of the first number
+        if numbers and not self.curve.examples and weight.size:  # the first target has no prediction
             weight = np.concatenate([[0.0], weight[1:]])
         self.curve.update(wrong, weight)
         if self.base is not None:
@@ -110,7 +110,7 @@ class Training(Counts):
             self.model._fitted.threshold = self.cutoff  # type: ignore[union-attr]
 
     def _pieces(self, page: Page) -> Iterator[Page]:
-        """The page; cut at powers of two, where it is looked up how scores become probabilities, if that is needed."""
+        """The page, cut at powers of two for ``PairedLoss.look``, if needed."""
         if self._left() < page.n_rows:
             for model in (self.model, self.base):
                 if model is not None:
@@ -128,9 +128,9 @@ class Training(Counts):
         return min(lefts, default=1 << 62)
 
     def _learn(self, page: Page) -> tuple[Floats, Floats, Floats]:
-        """Learn the rows; take note of their scores by label, from which a threshold can be chosen.
+        """Learn the rows, and count their scores by label for thresholds.
 
-        Returns the scores; the answers, which are scores, or signs by the threshold; and those of the base learner.
+        Returns the scores; the predictions, as scores or as signs by the threshold; and those of the base learner.
         """
         scores, answers = self._learn_model(page)
         others = self.learners[1].learn(page, squeeze=False) if self.base is not None else np.empty((0, 1))
@@ -138,7 +138,7 @@ class Training(Counts):
         return scores, answers, others
 
     def _compare(self, page: Page, scores: Floats, others: Floats) -> None:
-        """Take note of the log losses of model and base learner, of two labels."""
+        """Count the log losses of model and base learner, for two labels."""
         fitted, base = self.model._fitted, None if self.base is None else self.base._fitted
         if fitted is None or base is None or fitted.target.width > 1 or isinstance(page.target, Numbers):
             self.losses = None
@@ -160,20 +160,20 @@ class Training(Counts):
 
     @property
     def cutoff(self) -> Cutoff | None:
-        """The threshold that was asked for, by all rows so far."""
+        """The requested threshold, by all rows so far."""
         if self.threshold is None or self.model._fitted is None:
             return None
         return self.threshold.cut(self.threshold.rule, self.model._fitted.target.turned)
 
     def finish(self) -> None:
-        """Learn the rows whose labels were to come later."""
+        """Learn the rows with pending labels."""
         for late in self.learners:
             if isinstance(late, Delayed):
                 late.tell_all()
 
     @property
     def order_tells(self) -> bool:
-        """Whether labels, or numbers, are like the last one more often than by chance."""
+        """Whether labels or targets resemble the last one more often than by chance."""
         if self.repeated is None:
             return False
         if not self.errors.weight:
@@ -191,19 +191,20 @@ class Training(Counts):
 
     @property
     def _by_loss(self) -> bool:
-        """Whether model and base learner are compared by log loss: a label is rare, or a threshold was asked for."""
+        """Whether model and base learner are compared by log loss: with a rare label, or a threshold."""
         if self.threshold is None or self.losses is None or not self.losses.weight:
             return False
         share = self.threshold.share()
         return self.threshold.rule is not None or min(share, 1 - share) < RARE
 
     def verdict(self) -> str:
-        """Whether the model was better than its base learner, by a paired test, and how the stream changed.
+        """Whether the model was better than its base learner, by a paired test; also the drift alarms. By mistakes;
 
-        By mistakes; by log loss where a label is rare, and nearly all answers are the other one, or where a threshold
-        was asked for, which the base learner does not have.
+        by log loss if a label is rare, so that nearly all predictions are the other one, or with a threshold, which
 
-        Without a base learner beside it, the model's own verdict.
+        the base learner does not have.
+
+        Without a base learner, the model's own verdict.
         """
         if self.base is None:
             return self.model.verdict()

@@ -1,4 +1,4 @@
-"""What is compared: the paper's six algorithms, their variants, and the configurations of each."""
+"""The protocol: the paper's six algorithms, their variants, and the configurations of each."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def check_target(name: str, target: str | Path, sources: list[str]) -> None:
 
 
 def fingerprint(path: Path) -> tuple[int, ...] | None:
-    """Which file there is: another one whenever it was replaced; None if there is none."""
+    """The identity of a file, which changes when it is replaced; None if there is none."""
     with suppress(OSError):
         found = path.stat()
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
@@ -82,7 +82,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Errors of a full disk name the target, and say what became of it."""
+    """Make errors of a full disk name the target and its state."""
     try:
         yield
     except OSError as problem:
@@ -119,11 +119,11 @@ def _create(target: Path) -> tuple[IO[bytes], Path]:
         temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}{_END}")
         try:
             held = os.fdopen(os.open(temporary, flags, 0o600 if target.exists() else 0o666), "rb")
-        except OSError as problem:  # in the caller's terms
+        except OSError as problem:  # names the file as the caller did
             raise OSError(problem.errno, problem.strerror, str(target)) from None
         if _lock(held) and temporary.exists():
             return held, temporary
-        held.close()  # another writer took it for remains before it was locked
+        held.close()  # another writer removed it before it was locked
 
 
 def _lock(held: IO[bytes]) -> bool:
@@ -139,7 +139,7 @@ def _lock(held: IO[bytes]) -> bool:
 
 
 def _remove_remains(target: Path) -> None:
-    """Remove the files of writers that were killed: those that nobody holds a lock on."""
+    """Remove the files of killed writers: those without a lock."""
     if fcntl is None:
         return
     begin, size = _prefix(target), len(_prefix(target)) + 16 + len(_END)

@@ -82,7 +82,7 @@ def read(path: str | Path) -> tuple[dict[str, Part], Any]:
 
 
 def check_plan(path: Path, plan: Arrays, arrays: Arrays) -> None:
-    """Raise an error unless the file has all arrays of a plan, in their shapes: no memory is taken before that."""
+    """Raise an error unless the file has all arrays of a plan in their shapes, before memory is allocated."""
     for name, array in plan.items():
         if name not in arrays:
             raise ModelFileError(path, name, "missing")
@@ -171,7 +171,7 @@ def _contents(path: Path) -> tuple[Arrays, Facts]:
 
 
 def is_shallow(value: Any) -> bool:
-    """Whether a JSON value has few levels, so that whoever reads it may call itself for each."""
+    """Whether a JSON value has few levels, so that it can be read recursively."""
     level = [value]
     for _ in range(_MAX_DEPTH):
         inner = (

@@ -1,4 +1,4 @@
-"""Valid states: what a state class says of its arrays, and how the numbers of a model file are held against it.
+"""Valid states: rules of state classes for their arrays, and the check of model files by them.
 
 A state class may have
 
@@ -10,8 +10,8 @@ A state class may have
 | ``limits()`` | the smallest and the largest number of an array, by name; every other array must hold finite numbers |
 | ``check()`` | raises ``InvalidStateError`` unless the arrays fit together |
 
-Compiled code does not check its indices: whatever it uses as an index, and whatever ends its loops, must be in one of
-the last two.
+Compiled code does not check its indices: all numbers that it uses as an index or to end a loop must be covered by one
+of the last two.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DEFAULTS: dict[str, tuple[float, float]] = {
 
 
 class InvalidStateError(ValueError):
-    """A state that learning cannot lead to.
+    """A state that learning cannot produce.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def check_values(field: str, array: NDArray[Any], limits: Limits) -> None:
     flat = array.reshape(-1)
     if array.dtype.kind == "f":
         inside = _inside(flat, flat.dtype.type(low), flat.dtype.type(high))
-    else:  # a bool of another byte than 0 and 1 is neither true nor false
+    else:  # a bool with another byte than 0 and 1 is neither true nor false
         flat = flat.view(np.uint8) if array.dtype == np.bool_ else flat
         inside = not flat.size or bool(low <= flat.min() and flat.max() <= high)
     require(inside, field, "finite numbers" if field not in limits else f"numbers from {low:g} to {high:g}")

@@ -2,7 +2,7 @@
 
 In AdaBoost.OL and OSBoost a learner's weight depends only on the learners before it, and a random draw only on the
 learner's number: the first n of N learners are a booster of n. Only their vote is computed in addition. The algorithms
-are not duplicated: the state here goes through the same loop as any other.
+are not duplicated: this state runs in the same loop as any other.
 
 The learners must be independent (``Learner.separate``).
 """
@@ -82,7 +82,7 @@ def can_nest(model: OnlineClassifier) -> bool:
 
 
 def nest(node: Committee, sizes: list[int]) -> None:
-    """Make the node also give the scores of its first learners, for these sizes."""
+    """Make the node also compute the scores of its first learners, for these sizes."""
     within = np.array(sizes, np.int64)
     node.booster = NestedBooster(node.booster, within, np.empty((0, within.size)), np.zeros(1, np.int64))
 

@@ -108,7 +108,7 @@ class Run:
 
     def _learn_by_itself(self, data: Data, stop: int) -> None:
         model: Any
-        (model,) = self.models  # of several classes nested ones fail here, and are run one by one
+        (model,) = self.models  # nested multiclass runs fail here, and are run one by one
         for batch in pieces(data.batch, self.examples, stop):
             start = self.examples
             self.examples += batch.y.size

@@ -18,7 +18,7 @@ _MAX_SCORES = 1 << 20
 class Ranking:
     """The probability that a positive example has a higher score than a negative one; a tie counts half.
 
-    Exact for up to a million different scores; beyond that, scores are rounded to fewer digits. Of more than two
+    Exact for up to a million different scores; beyond that, scores are rounded to fewer digits. With more than two
     classes, the mean over all of them, each against the rest.
 
     >>> ranking = Ranking()
@@ -50,7 +50,7 @@ class Ranking:
             self._merge(self._rounded(self.scores), self.masses)
 
     def _know(self, n: int) -> None:
-        """Have a ranking for each of n classes; of the rows so far, those of new classes have the lowest score."""
+        """Create a ranking for each of n classes; rows so far get the lowest score of new classes."""
         if not self.classes and self.scores.size:
             positive = Ranking()
             positive.scores, positive.masses, positive.weight = self.scores, self.masses, self.weight
@@ -63,7 +63,7 @@ class Ranking:
             self.classes.append(new)
 
     def turned(self) -> Ranking:
-        """The ranking by how likely the negative label is."""
+        """The ranking by the probability of the negative label."""
         found = Ranking()
         found.scores, found.masses, found.weight = -self.scores[::-1], self.masses[::-1, ::-1], self.weight
         found.classes = self.classes
@@ -97,9 +97,9 @@ class Ranking:
 
 
 def average_precision(ranking: Ranking) -> float:
-    """The mean over the positive examples of the precision when all scores from theirs on count as positive.
+    """The mean precision over the positive examples, each with its score as the threshold.
 
-    Chance gives the share of positive examples. NaN without any, and of more than two classes.
+    Chance gives the share of positive examples. NaN without positive examples, and with more than two classes.
 
     >>> ranking = Ranking()
     >>> ranking.update(np.array([0.1, 0.4, 0.35, 0.8]), np.array([0.0, 0.0, 1.0, 1.0]), np.ones(4))

@@ -18,7 +18,7 @@ from onlineboost.registry import METRICS
 class Calibration:
     """Sums for log loss, Brier score and a reliability curve, from probabilities of the positive label.
 
-    Of more than two classes, from those of all classes: then the curve is that of the answers' probabilities.
+    With more than two classes, from those of all classes; the curve is that of the predicted label.
 
     >>> calibration = Calibration()
     >>> calibration.update(np.array([0.8, 0.8, 0.3, 0.8]), np.array([1, 1, 0, 0]), np.ones(4))

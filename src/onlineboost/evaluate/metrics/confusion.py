@@ -1,4 +1,4 @@
-"""Confusion table: how often each label was predicted as which; macro F1; and metrics of the positive one of two."""
+"""Confusion table, macro F1, and metrics of the positive label."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class Confusion:
         self.table = added_at(grown, n * labels + predicted, weight)
 
     def turned(self) -> Confusion:
-        """The table with the labels the other way round."""
+        """The table with the labels swapped."""
         return Confusion(self.table[::-1, ::-1])
 
     @property
     def recall(self) -> Floats:
-        """Of each label, the share that was predicted as such."""
+        """The recall of each label."""
         return _shares(np.diagonal(self.table), self.table.sum(axis=1))
 
     @property
     def precision(self) -> Floats:
-        """Of the predictions of each label, the share that was right."""
+        """The precision of each label."""
         return _shares(np.diagonal(self.table), self.table.sum(axis=0))
 
     @property
@@ -64,7 +64,7 @@ def _shares(parts: Floats, wholes: Floats) -> Floats:
 
 
 def precision(confusion: Confusion) -> float:
-    """The share of the positive answers that are right.
+    """The share of right positive predictions.
 
     >>> confusion = Confusion(np.array([[90.0, 4.0], [2.0, 4.0]]))
     >>> precision(confusion), round(recall(confusion), 3), round(f1(confusion), 3), round(mcc(confusion), 3)
@@ -89,13 +89,13 @@ def f1(confusion: Confusion) -> float:
 
 
 def mcc(confusion: Confusion) -> float:
-    """Matthews' correlation coefficient of labels and answers: 0 is chance, 1 is always right."""
+    """Matthews' correlation coefficient of labels and predictions: 0 is chance, 1 is always right."""
     tn, fp, fn, tp = _cells(confusion)
     return _share(tp * tn - fp * fn, math.sqrt(tp + fp) * math.sqrt(tp + fn) * math.sqrt(tn + fp) * math.sqrt(tn + fn))
 
 
 def cost(confusion: Confusion, fn: float, fp: float) -> float:
-    """What an example costs on average: ``fn`` if it is positive and missed, ``fp`` if it is taken for positive."""
+    """The mean cost of an example: ``fn`` for a false negative, ``fp`` for a false positive."""
     _, false, missed, _ = _cells(confusion)
     return _share(fn * missed + fp * false, float(confusion.table.sum()))
 

@@ -1,4 +1,4 @@
-"""Error: the share of the weight on which the answer is wrong."""
+"""Error: the share of the weight with wrong predictions."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Accumulator(Protocol):
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric under the name that users ask for it by."""
+    """A metric and its name."""
 
     name: str
     title: str  # in tables and summaries
@@ -30,7 +30,7 @@ class Metric:
     needs: Literal["scores", "probabilities", "intervals"] = "scores"
     task: Literal["classes", "number"] = "classes"
     lower_is_better: bool = True
-    of_answers: bool = False  # by the signs of scores only, so that a threshold makes a difference
+    of_answers: bool = False  # uses only the signs of scores, so a threshold matters
     of_positive: bool = False  # that of place 1; the accumulator's ``turned()`` is that of place 0
 
 

@@ -1,4 +1,4 @@
-"""Metrics of numbers: mean absolute error, root of the mean squared error, R2; coverage and pinball of intervals."""
+"""Regression metrics: mean absolute error, root mean squared error, R2; coverage and pinball loss of intervals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NumberErrors:
     (0.333, 0.577, 0.5)
     """
 
-    first: float = math.nan  # the first target, from which the others are counted: so that no digits are lost
+    first: float = math.nan  # the first target, subtracted from the others so that no digits are lost
     weight: float = 0.0
     total: float = 0.0
     squares: float = 0.0
@@ -61,11 +61,11 @@ class NumberErrors:
 
     @property
     def r2(self) -> float:
-        """The share of the variance that is explained; NaN if all targets are the same."""
+        """The share of explained variance; NaN if all targets are the same."""
         return self.r2_of(self.squared)
 
     def r2_of(self, squared: float) -> float:
-        """R2 of other answers to the same rows, by the sum of their squared errors."""
+        """R2 of other predictions for the same rows, by the sum of their squared errors."""
         whole = self.squares - self.total**2 / self.weight if self.weight else 0.0
         return 1 - squared / whole if whole > 0 else math.nan
 
@@ -84,7 +84,7 @@ class Coverage(Mean):
 
 
 class Pinball(Mean):
-    """How good quantiles are: the mean over rows and bounds, [rows, 2], of q d if d = y - bound > 0, else (q - 1) d.
+    """Pinball loss: the mean over rows and bounds, [rows, 2], of q d if d = y - bound > 0, else (q - 1) d.
 
     >>> pinball = Pinball()
     >>> pinball.update(np.array([[0.0, 2.0], [0.0, 2.0]]), np.array([1.0, 3.0]), np.ones(2))

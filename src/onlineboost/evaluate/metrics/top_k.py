@@ -1,4 +1,4 @@
-"""Top-3 accuracy: how often the label is among the three most likely ones."""
+"""Top-3 accuracy: the share of rows whose label is among the three most likely ones."""
 
 from __future__ import annotations
 
