@@ -116,11 +116,11 @@ def _outputs(numbers: bool, found: list[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 ROUTES = [
-    Route("GET", "/v2", server, "open", "Open Inference Protocol: the server"),
-    Route("GET", "/v2/health/live", live, "open", "Open Inference Protocol: whether the process works"),
-    Route("GET", "/v2/health/ready", ready, "open", "Open Inference Protocol: whether requests are answered"),
-    Route("GET", "/v2/models/{model}", model, "read", "Open Inference Protocol: a model"),
-    Route("GET", "/v2/models/{model}/ready", model_ready, "read", "Open Inference Protocol: whether a model answers"),
+    Route("GET", "/v2", server, "open", "Open Inference Protocol: server metadata"),
+    Route("GET", "/v2/health/live", live, "open", "Open Inference Protocol: liveness"),
+    Route("GET", "/v2/health/ready", ready, "open", "Open Inference Protocol: readiness"),
+    Route("GET", "/v2/models/{model}", model, "read", "Open Inference Protocol: model metadata"),
+    Route("GET", "/v2/models/{model}/ready", model_ready, "read", "Open Inference Protocol: readiness of a model"),
     Route("POST", "/v2/models/{model}/infer", infer, "read", "Open Inference Protocol: predict", InferRequest),
     Route("POST", "/v2/models/{model}/label", api_models.label, "learn", "Extension: learn by ids", messages.GiveLabel),
 ]

@@ -67,7 +67,7 @@ async def digest(app: App, request: Request) -> Response:
         await app.news(min(until - time.monotonic(), 0.1))
     if at > service.state.seq:
         raise ServeError(
-            404, f"event {at} has not come yet: the last is {service.state.seq}", "ask again, or add wait=10"
+            404, f"event {at} does not exist yet: the last is {service.state.seq}", "ask again, or add wait=10"
         )
     if at in service.snapshots.digests:
         return Response({"seq": at, "models": service.snapshots.digests[at]})
@@ -81,7 +81,7 @@ async def digest(app: App, request: Request) -> Response:
 
 
 ROUTES = [
-    Route("GET", "/v1/journal", journal, "admin", "Events after a number, for followers"),
+    Route("GET", "/v1/journal", journal, "admin", "Events after an event number, for followers"),
     Route("GET", "/v1/journal/snapshot", snapshot, "admin", "The last snapshot, for followers"),
     Route("GET", "/v1/journal/tickets", tickets, "admin", "Tickets of a snapshot, for followers"),
     Route("GET", "/v1/journal/files/{digest}", file, "admin", "A model file of a snapshot, for followers"),

@@ -126,11 +126,11 @@ class Routes:
         if allowed:
             raise ServeError(
                 405,
-                f"{method[:20]} is not for this address",
+                f"{method[:20]} is not allowed for this path",
                 f"use {', '.join(sorted(allowed))}",
                 {"allow": ", ".join(sorted(allowed))},
             )
-        raise ServeError(404, f"no address {path[:200]!r}", "GET /openapi.json lists all")
+        raise ServeError(404, f"unknown path {path[:200]!r}", "GET /openapi.json lists all")
 
 
 async def read_body(request: Request, most: int, flag: str) -> None:
@@ -203,7 +203,7 @@ def error_response(problem: Exception) -> Response:
         known = ServeError(503, "out of memory", "send less at once", {"retry-after": "5"})
     if known is None:
         log.error("unforeseen error", exc_info=problem)
-        known = ServeError(500, "an error of the service, which is in its log", "tell the operator")
+        known = ServeError(500, "an internal error; the log of the service has details", "tell the operator")
     return Response(known.as_json(), known.status, headers=known.headers)
 
 

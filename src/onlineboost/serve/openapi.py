@@ -15,14 +15,14 @@ _WORDS = {"model": "Name of the model.", "checkpoint": "Name of the checkpoint."
 _ERRORS = {
     "400": "The body is not JSON.",
     "401": "A token is needed.",
-    "403": "The token is for less, or the request comes from another site.",
+    "403": "The level of the token is too low, or the request comes from another site.",
     "404": "There is no such model, id or address.",
-    "409": "An id was used or labeled before, differently; or this service is no longer the leader.",
+    "409": "The id was used or labeled before with other data, or this service is no longer the leader.",
     "410": "The ticket has expired, or the event is no longer kept.",
     "413": "The body is too large.",
     "421": "This service is a follower.",
     "422": "The example, the label or the model cannot be used.",
-    "429": "Too many requests wait.",
+    "429": "Too many requests are queued.",
     "503": "Nothing was written; the same request can be sent again.",
 }
 _TEXT = {"type": "string"}

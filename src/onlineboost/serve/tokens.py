@@ -48,18 +48,19 @@ class Tokens:
             ask = {"www-authenticate": 'Bearer realm="onlineboost"'}
             raise ServeError(401, "a token is needed", "send it as: Authorization: Bearer TOKEN", ask)
         if best < LEVELS.index(level):
-            raise ServeError(403, f"this token is for {LEVELS[best]}, and this needs {level}", "use another token")
+            raise ServeError(403, f"this token has level {LEVELS[best]}, but {level} is required", "use another token")
 
 
 def check_origin(request: Request, hosts: set[str] | None) -> None:
     """Raise an error for requests that a page of another site makes a browser send."""
     host = request.header("host")
     if hosts is not None and _name(host) not in hosts:
-        text = f"the host {host[:100]!r} is none of this service"
+        text = f"the host {host[:100]!r} is not allowed"
         raise ServeError(403, text, "use 127.0.0.1, or start the service with --allow-host NAME")
     origin = request.header("origin")
     if origin and urlsplit(origin).netloc != host:
-        raise ServeError(403, f"the page of {origin[:100]!r} may not use this service", "use a page of this service")
+        text = f"requests from pages of {origin[:100]!r} are not allowed"
+        raise ServeError(403, text, "use the page of this service")
 
 
 def _name(host: str) -> str:
