@@ -22,7 +22,7 @@ def _models(registry: Any) -> str:
         options = [o.parameter for o in entries[0].options if o.parameter not in _EVERYWHERE and o.parameter != "cross"]
         summary = str(inspect.getdoc(made)).splitlines()[0]
         rows.append([f"`{made.__name__}`", names, summary, ", ".join(f"`{option}`" for option in options)])
-    return table(["class", "command line", "what it is", "options"], rows, words=4)
+    return table(["class", "command line", "description", "options"], rows, words=4)
 
 
 def blocks() -> dict[str, str]:
