@@ -162,6 +162,13 @@ def test_no_row_begins_with_a_riddle():
         assert riddle.findall(pages.BLOCK.sub("", page.read_text())) == [], page.name
 
 
+def test_spelling_is_american():
+    british = r"\w*(?:learnt|labell(?:ed(?!by)|ing)|colour|behaviour|neighbour|licence|centred|normalis|standardis)\w*"
+    for path in [*pages.PAGES, *(ROOT / "src/onlineboost/cli").rglob("*.py")]:
+        text = path.read_text().replace('"learnt"', "")  # a key of model files
+        assert re.findall(british, text, re.I) == [], path.name
+
+
 def test_every_file_of_figures_has_one_command():
     files = {path.stem for path in figures.FOLDER.glob("*.json")}
     assert files <= {*sources.COMMANDS, *sources.OTHERS}

@@ -15,7 +15,19 @@ from onlineboost.cli.app import build
 from onlineboost.cli.layout import USUAL
 from onlineboost.cli.registered import registered_options
 
-COMMANDS = ("train", "tune", "predict", "evaluate", "inspect", "convert", "reproduce", "datasets", "demo", "warm")
+COMMANDS = (
+    "train",
+    "tune",
+    "predict",
+    "evaluate",
+    "inspect",
+    "serve",
+    "convert",
+    "reproduce",
+    "datasets",
+    "demo",
+    "warm",
+)
 WITH_FILES = ("train", "tune", "predict", "evaluate", "inspect", "convert", "vw", "completion")
 
 

@@ -91,7 +91,7 @@ def _scales_apart(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
 
 
 def _bounded(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
-    """Standardised features have a range; of features that were met before, it is unknown."""
+    """Standardized features have a range; of features that were met before, it is unknown."""
     found = dict(arrays)
     for name in arrays:
         if name.split(".")[-2].startswith("transform") and name.endswith(".features") and arrays[name].shape[1] == 4:
