@@ -219,7 +219,7 @@ def test_inspection_of_an_ensemble_shows_its_parts(letters, model, capsys):
     out, _ = run(capsys, "inspect", model)
     assert "OnlineBoostClassifier, 3,000 examples learned" in out
     assert all(f"  {name}\n" in out for name in report.names)
-    assert "strongest features: share of the influence on the parts" in out and "weak learner" not in out
+    assert "strongest features: share of the influence on the members" in out and "weak learner" not in out
 
 
 def test_inspection_of_an_adaptive_model_shows_the_fast_learner(letters, tmp_path, capsys):
@@ -243,4 +243,4 @@ def test_the_plot_of_an_ensemble_names_its_bars(model):
 
     left, right = _figure(picture("title", onlineboost.load(model), ([(1, 0.5), (9, 0.2)], [(1, 0.5)]))).axes
     assert [line.get_label() for line in left.lines] == ["OnlineBoostClassifier: 0.2000", "base learner alone: 0.5000"]
-    assert (right.get_xlabel(), len(right.patches)) == ("part", 10)
+    assert (right.get_xlabel(), len(right.patches)) == ("member", 10)

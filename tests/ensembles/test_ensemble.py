@@ -231,7 +231,7 @@ def test_what_parts_earn_is_the_margin():
     errors = [np.mean(y != one.predict(X)) for one in (Linear().fit(X, y),)]
     assert abs(report.columns["error alone"][0][0] - errors[0]) < 0.1
     text = str(report)
-    assert text.startswith("StackedEnsemble, 3 parts, 3,000 examples\npart")
+    assert text.startswith("StackedEnsemble, 3 members, 3,000 examples\nmember")
     assert "The ensemble " in text and "Linear()" in text
     X, y = noise()
     assert "NaiveBayes(max_slots=16) (paused)" in str(resting_model().fit(X, y).report())

@@ -161,10 +161,10 @@ def test_a_model_from_before_a_ticket_takes_it_once(dicts, tmp_path):
     older.tell(ticket, 1)
     model.tell(ticket, 1)
     assert everything(older) == everything(model)
-    with pytest.raises(TicketError, match="told before, or has expired"):
+    with pytest.raises(TicketError, match="labeled before, or has expired"):
         older.tell(ticket, 1)
     older.save(tmp_path / "m")
-    with pytest.raises(TicketError, match="told before, or has expired"):
+    with pytest.raises(TicketError, match="labeled before, or has expired"):
         onlineboost.load(tmp_path / "m").tell(ticket, 1)
 
 
@@ -268,7 +268,7 @@ def test_tickets_of_other_copies_are_remembered_up_to_a_bound(dicts, tmp_path):
     other.save(tmp_path / "m")
     for copied in (other, onlineboost.load(tmp_path / "m")):
         for ticket in tickets[-3:]:
-            with pytest.raises(TicketError, match="told before, or has expired"):
+            with pytest.raises(TicketError, match="labeled before, or has expired"):
                 copied.tell(ticket, 1)
 
 
@@ -625,7 +625,7 @@ def test_tickets_of_copies_are_told_apart(dicts, tmp_path):
         twin.tell(theirs, 1)
         twin.tell(mine, 1)
         for ticket in (theirs, mine, told):
-            with pytest.raises(TicketError, match="told before"):
+            with pytest.raises(TicketError, match="labeled before"):
                 twin.tell(ticket, 1)
 
 
