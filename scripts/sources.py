@@ -29,6 +29,7 @@ COMMANDS = {
     "results": "experiments/results.py",
     "rivals": "benchmarks/rivals.py",
     "serve": "benchmarks/serve.py",
+    "sizing": "benchmarks/sizing.py",
     "speed": "benchmarks/speed.py --publish",
     "standardize": "experiments/standardize.py",
     "streams": "benchmarks/streams.py --publish",
