@@ -109,7 +109,7 @@ def blocks() -> dict[str, str]:
     lines = {
         str(width): [
             [f"`{name}`", _three(c["learn"]), _three(c["predict"]), _three(c["one"]), _mb(c["memory"]), _mb(c["file"])]
-            for name, c in ((name, found[name][str(width)]) for name in MODELS)
+            for name, c in ((name, found[name][str(width)]) for name in MODELS if name in found)
         ]
         for width in WIDTHS
     }

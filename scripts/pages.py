@@ -1,7 +1,8 @@
 """Generated text in the pages, between ``<!-- NAME from SCRIPT -->`` and ``<!-- end -->``.
 
 SCRIPT, a path from the root, has a function ``blocks`` that returns the text of each NAME, from committed figures. A
-block is whole lines, or a part of one line that does not begin it.
+block is whole lines, or a part of one line that does not begin it. ``<!-- measurements -->`` ... ``<!-- end -->`` says
+when and where all figures of a page were measured.
 
 python scripts/pages.py
 """
@@ -16,16 +17,32 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import sources
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 BLOCK = re.compile(
     r"(?P<begin><!-- (?P<name>[\w ,-]+) from (?P<script>\S+\.py) -->)(?P<line>\n?)(?P<text>.*?)<!-- end -->", re.S
 )
 
+MEASUREMENTS = re.compile(r"(?<=<!-- measurements -->\n).*?(?=<!-- end -->)", re.S)
+
 
 def rewritten(page: str) -> str:
     """The page with every block made anew."""
-    return BLOCK.sub(_filled, page)
+    page = BLOCK.sub(_filled, page)
+    return MEASUREMENTS.sub(lambda _: measurements(page), page)
+
+
+def measurements(page: str) -> str:
+    """A sentence on the scripts, dates and machines of the figures in a page; none for a page without figures."""
+    scripts = dict.fromkeys(found["script"] for found in BLOCK.finditer(page))
+    found = [
+        f"`{blocks(script)['measured by']}` ({blocks(script)['measured']})"
+        for script in scripts
+        if blocks(script)["measured"]
+    ]
+    return f"**Measured** by {', '.join(dict.fromkeys(found))}.\n" if found else ""
 
 
 def _filled(found: re.Match[str]) -> str:
@@ -50,7 +67,9 @@ def blocks(script: str) -> dict[str, str]:
     finally:
         sys.path.remove(str(path.parent))
     made: dict[str, str] = module.blocks()
-    return {"measured": _measured(module)} | made
+    stem = getattr(module, "FIGURES", path).stem
+    by = sources.COMMANDS.get(stem, script).split()[0]
+    return {"measured": _measured(module), "measured by": by} | made
 
 
 def _measured(module: Any) -> str:

@@ -6,11 +6,14 @@ import importlib
 import re
 from pathlib import Path
 
+import diagram
 import figures
+import numpy as np
 import pages
 import pytest
 import sources
 
+from onlineboost import OnlineBoost
 from onlineboost.__main__ import main
 
 ROOT = Path(__file__).parent.parent
@@ -27,6 +30,12 @@ def test_blocks_come_from_the_committed_figures():
     for path in pages.PAGES:
         page = path.read_text()
         assert pages.rewritten(page) == page, path.name
+
+
+def test_pages_with_figures_say_when_and_where_they_were_measured():
+    for path in ROOT.glob("docs/*.md"):
+        page = path.read_text()
+        assert bool(pages.measurements(page)) == ("<!-- measurements -->" in page), path.name
 
 
 def test_no_measurement_is_typed():
@@ -51,9 +60,17 @@ def _within_a_line(found: re.Match) -> bool:
 
 
 def test_pictures_are_drawn_from_the_committed_figures():
-    for path in sorted(ROOT.glob("docs/**/*.svg")):
+    for path in sorted({*ROOT.glob("docs/**/*.svg")} - {diagram.PICTURE}):
         name, digest = re.search(r"<dc:source>(\S+) (\w+)</dc:source>", path.read_text()).groups()
         assert figures.stamp(figures.FOLDER / name) == f"{name} {digest}", path.name
+
+
+def test_the_diagram_has_the_members_of_the_default():
+    assert diagram.PICTURE.read_text() == diagram.svg()
+    report = OnlineBoost().fit(np.eye(4), [0, 1, 0, 1]).report()
+    drawn = [member for _, _, members in diagram.MEMBERS for member in members]
+    kinds = re.compile(r"(?<!=)\b[A-Z]\w+")
+    assert sorted(map(kinds.findall, drawn)) == sorted(map(kinds.findall, report.names))
 
 
 def test_a_block_is_whole_lines_or_a_part_of_a_line(monkeypatch):

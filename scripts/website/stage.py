@@ -13,7 +13,7 @@ from website import citations, commands, environment, model_files
 from website.api import ERRORS, Reference, page_of
 from website.links import OUTSIDE, ROOT, relinked
 
-_BLOCK = re.compile(r"<!-- (?:end|[\w ,-]+ from \S+\.py) -->\n?")
+_BLOCK = re.compile(r"<!-- (?:end|measurements|[\w ,-]+ from \S+\.py) -->\n?")
 _DOCTEST = re.compile(r"^```python\n(?=>>> )", re.M)
 HOME = "index.md"
 API = "API"  # the entry of the navigation that holds the generated pages
