@@ -27,16 +27,16 @@ def text(x: float, y: float, words: str, size: float = 13, anchor: str = "middle
     return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" text-anchor="{anchor}"{weight}>{escape(words)}</text>'
 
 
-def box(x: float, y: float, width: float, height: float, colour: str, dashed: bool = False) -> str:
+def box(x: float, y: float, width: float, height: float, color: str, dashed: bool = False) -> str:
     dashes = ' stroke-dasharray="5 4"' if dashed else ""
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6" fill="none" '
-        f'stroke="{colour}" stroke-width="1.5"{dashes}/>'
+        f'stroke="{color}" stroke-width="1.5"{dashes}/>'
     )
 
 
-def arrow(path: str, colour: str = GREY) -> str:
-    return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.5" marker-end="url(#{colour[1:]})"/>'
+def arrow(path: str, color: str = GREY) -> str:
+    return f'<path d="{path}" fill="none" stroke="{color}" stroke-width="1.5" marker-end="url(#{color[1:]})"/>'
 
 
 def svg() -> str:
@@ -68,9 +68,9 @@ def svg() -> str:
     made.append(text(middle - 10, label + 52, "ADWIN, a drift detector, watches the error of the trees", 11))
     height = label + 62
     markers = "".join(
-        f'<marker id="{colour[1:]}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        f'<path d="M0 0 8 4 0 8z" fill="{colour}"/></marker>'
-        for colour in (GREY, ORANGE)
+        f'<marker id="{color[1:]}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        f'<path d="M0 0 8 4 0 8z" fill="{color}"/></marker>'
+        for color in (GREY, ORANGE)
     )
     return "\n".join(
         [
