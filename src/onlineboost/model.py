@@ -119,7 +119,7 @@ class OnlineModel(RiverMethods, SklearnMethods, ABC):
         return None
 
     def _slot_limit(self) -> int:
-        """Number of features with slots of their own; further ones share slots by a hash."""
+        """Number of features with slots of their own; further ones share slots by hashing."""
         return int(self._base_learner().slot_limit())
 
     def _new_fitted(self, target: Any) -> Fitted:

@@ -289,7 +289,7 @@ class WeakLearner(OnlineModel):
         return []
 
     def slot_limit(self) -> int:
-        """Number of features with slots of their own; further ones share slots by a hash."""
+        """Number of features with slots of their own; further ones share slots by hashing."""
         return int(getattr(self, "max_slots", 1 << 18))
 
     def row_limit(self) -> int | None:

@@ -59,7 +59,7 @@ class ClassTree(
     min_split_gain : float, default=2.0
         Minimum information gain of a split, in bits over all examples of the leaf, for each class but one.
     max_slots : int, default=1024
-        Maximum number of feature slots; further features share slots by a hash.
+        Maximum number of feature slots; further features share slots by hashing.
     max_features : float, default=1.0
         Share of the feature slots by which each tree may split, drawn independently of the seed.
     max_nodes : int, default=0

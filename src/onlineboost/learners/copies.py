@@ -67,7 +67,7 @@ class Copies(Parameters):
         return isinstance(_kind(self.estimator), _River)
 
     def slot_limit(self) -> int:
-        """Number of features with slots of their own; further ones share slots by a hash."""
+        """Number of features with slots of their own; further ones share slots by hashing."""
         return self.estimator._slot_limit() if isinstance(self.estimator, OnlineClassifier) else _WIDTH
 
     def committee(self, n_learners: int, n_features: int, hard: bool, sample: bool) -> Committee:

@@ -177,7 +177,7 @@ class FTRLProximal(Learner, name="ftrl", options=(*_OPTIONS, BITS), state=FTRLSt
     max_mb : int, default=128
         Maximum megabytes of weights. When they are used, further features and pairs are left out.
     bits : int, default=22
-        At most 2**bits features have slots of their own; further features share slots by a hash.
+        At most 2**bits features have slots of their own; further features share slots by hashing.
 
     Examples
     --------

@@ -216,7 +216,7 @@ class LeastSquares(NumberLearner, state=LeastSquaresState, **kernels_of(__name__
     ridge : float, default=1.0
         Strength of the L2 penalty, in examples.
     max_slots : int, default=128
-        Number of features with slots of their own; further features share slots by a hash.
+        Number of features with slots of their own; further features share slots by hashing.
     follows : bool, default=False
         Whether a feature that grows with the stream, such as a date, may leave its range, so that a trend continues.
 

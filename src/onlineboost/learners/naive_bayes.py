@@ -180,7 +180,7 @@ class NaiveBayes(Binned, Learner, name="naive-bayes", options=(BINS,), state=Nai
     smoothing : float, default=1.0
         Initial value of each count.
     max_slots : int, default=1024
-        Maximum number of feature slots; further features share slots by a hash.
+        Maximum number of feature slots; further features share slots by hashing.
 
     Examples
     --------

@@ -228,7 +228,7 @@ class Newton(Learner, name="newton", options=(SLOTS,), state=NewtonState, **kern
     max_classes : int, default=100
         Maximum number of labels, from 2 to 1,000. A label beyond it is refused before anything is learned.
     max_slots : int, default=64
-        Number of features with slots of their own; further features share slots by a hash.
+        Number of features with slots of their own; further features share slots by hashing.
     steady : bool, default=False
         Whether it forgets by the information of the rows, for imbalanced data; otherwise the weight of past rows
         decreases by a factor of .9995 at each row.

@@ -122,7 +122,7 @@ class Perceptron(
     standardize : bool, default=False
         Whether features are centered and bounded online (rule: ``transforms/standardize.py``).
     bits : int, default=18
-        At most 2**bits features have slots of their own; further features share slots by a hash.
+        At most 2**bits features have slots of their own; further features share slots by hashing.
 
     Examples
     --------

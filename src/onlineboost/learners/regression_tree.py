@@ -52,7 +52,7 @@ class RegressionTree(Forest, NumberLearner, state=RegressionTreeState, **kernels
     random_state : int, default=0
         Seed of this share.
     max_slots : int, default=1024
-        Maximum number of feature slots; further features share slots by a hash.
+        Maximum number of feature slots; further features share slots by hashing.
     max_nodes : int, default=0
         Maximum number of nodes of a tree; 0: as many as its depth allows, at most 65,535.
     max_mb : int, default=1024

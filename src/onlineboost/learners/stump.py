@@ -176,7 +176,7 @@ class Stump(Binned, Learner, name="stump", options=(BINS,), state=StumpState, **
     max_features : float, default=1.0
         Share of the feature slots by which each stump may split, drawn independently of the seed.
     max_slots : int, default=1024
-        Maximum number of feature slots; further features share slots by a hash.
+        Maximum number of feature slots; further features share slots by hashing.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class Tree(
     tau : float, default=0.1
         Hoeffding bound below which a leaf is split in any case; with ``min_split_gain=0``.
     max_slots : int, default=1024
-        Maximum number of feature slots; further features share slots by a hash.
+        Maximum number of feature slots; further features share slots by hashing.
     max_features : float, default=1.0
         Share of the feature slots by which each tree may split, drawn independently of the seed.
     max_nodes : int, default=0

@@ -24,7 +24,7 @@ _LETTER = {name: f"-{letter}" for letter, name in SHORT.items()}
 def vw(
     arguments: Annotated[list[str], typer.Argument(metavar="VW_OPTIONS...", help="Options of vw, unchanged.")],
 ) -> None:
-    """Translate a Vowpal Wabbit command; nothing is run.
+    """Translate a Vowpal Wabbit command, without running it.
 
     Commands go to standard output, differences to standard error. An option without a counterpart is an error (exit
     code 2).
