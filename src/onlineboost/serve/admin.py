@@ -1,4 +1,4 @@
-"""Commands that change models as a whole: each is alone in its transaction."""
+"""Commands that change whole models, each in its own transaction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onlineboost.serve.writer import Command, Writer
 
 
 class Admin(Command):
-    """A command that is alone."""
+    """A command in its own transaction."""
 
     alone = True
 
@@ -27,7 +27,7 @@ class Admin(Command):
 
 
 class Create(Admin):
-    """Make a model that has learned nothing; one that exists stays, unless it must not."""
+    """Create an untrained model; an existing one is kept, or is an error."""
 
     def __init__(self, name: str, model: OnlineModel, keep: bool) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Create(Admin):
 
 
 class Put(Admin):
-    """Put a model file, which is in the folder, in the place of a model."""
+    """Replace a model by a model file in the folder."""
 
     def __init__(self, name: str, digest: str) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class Uncheckpoint(Admin):
 
 
 class Restore(Admin):
-    """Put a model back to a checkpoint. Tickets stay, and are learned by the model that there is then."""
+    """Restore a model from a checkpoint. Tickets stay, and are learned by the restored model."""
 
     def __init__(self, model: str, name: str) -> None:
         super().__init__()
@@ -185,7 +185,7 @@ class Call(Command):
 
 
 def copies(writer: Writer, last: dict[str, tuple[int, str]]) -> dict[str, Any]:
-    """What a snapshot has to write: copies of the models, or the digests of those that have not changed since."""
+    """The content of a snapshot: copies of models, or digests of unchanged ones."""
     found: dict[str, Any] = {}
     for name, served in writer.state.models.items():
         before = last.get(name)

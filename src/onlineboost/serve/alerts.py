@@ -1,4 +1,4 @@
-"""Alerts: drift, an error above a threshold, silence. They are in the log, on the page, and sent to a webhook."""
+"""Alerts on drift, on an error above a threshold and on silence: in the log, on the page, and to a webhook."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from typing import Any
 import msgspec
 
 log = logging.getLogger("onlineboost.serve")
-_LEAST = 100  # examples from which on an error counts
-_OVER = 0.95  # of the threshold: below it, an alert of an error ends
+_LEAST = 100  # minimum examples for an alert on errors
+_OVER = 0.95  # share of the threshold below which an alert on errors ends
 _TRIES = (0, 1, 5, 25)  # seconds before each try
-_WAITING = 100  # alerts that wait for the webhook
+_WAITING = 100  # maximum alerts waiting for the webhook
 
 
 @dataclass(frozen=True)
 class Rules:
-    """When to raise an alert; drift always does."""
+    """Rules of alerts; drift always raises one."""
 
     error: float | None = None  # of the last 1,000 examples; of regression, the mean absolute error
     silence: float | None = None  # seconds without an example learned
 
 
 class Alerts:
-    """Looks at the metrics of all models, and tells when an alert begins and ends.
+    """Watches the metrics of all models, and reports the beginning and end of alerts.
 
     >>> alerts = Alerts(Rules(silence=60))
     >>> model = {"model": "clicks", "learned": 5, "alarms": 0, "last": {"rows": 5, "error": 0.5}}
@@ -47,7 +47,7 @@ class Alerts:
         self.recent: deque[dict[str, Any]] = deque(maxlen=20)
         self._firing: set[tuple[str, str]] = set()
         self._alarms: dict[str, int] = {}
-        self._learned: dict[str, tuple[int, float]] = {}  # examples, and since when so many
+        self._learned: dict[str, tuple[int, float]] = {}  # examples, and the time of the last one
 
     def look(self, models: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
         """The alerts that begin or end now."""
@@ -105,7 +105,7 @@ class Alerts:
 
 
 class Webhook(threading.Thread):
-    """Sends alerts as JSON to an address, one after the other; each is tried a few times."""
+    """Sends alerts as JSON to an address, one by one, with a few tries each."""
 
     def __init__(self, address: str, tries: tuple[float, ...] = _TRIES, timeout: float = 10.0) -> None:
         super().__init__(name="onlineboost-webhook", daemon=True)

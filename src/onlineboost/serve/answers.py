@@ -1,4 +1,4 @@
-"""Answers of models as JSON values."""
+"""Predictions of models as JSON values."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def key(label: Any) -> str:
 
 
 def finite(value: Any) -> Any:
-    """A number that JSON can hold; None for others."""
+    """A finite number; None for others."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value
 
 
 def answer(model: OnlineModel, fitted: Fitted, scores: Floats) -> dict[str, Any]:
-    """The answer for the scores of one row, [width]."""
+    """The prediction for the scores of one row, [width]."""
     (found,) = answers(model, fitted, scores[None])
     return found
 
 
 def answers(model: OnlineModel, fitted: Fitted, scores: Floats) -> list[dict[str, Any]]:
-    """An answer for each row of scores, [rows, width]."""
+    """A prediction for each row of scores, [rows, width]."""
     if fitted.of_numbers:
         return _numbers(model, fitted, scores)
     scores = as_columns(scores)
@@ -75,13 +75,13 @@ def _numbers(model: OnlineModel, fitted: Fitted, scores: Floats) -> list[dict[st
 
 
 def predict_one(model: OnlineModel, x: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to one dict of features."""
+    """The prediction for one dict of features."""
     fitted = fitted_of(model)
     return answer(model, fitted, fitted.score_one(x))
 
 
 def predict_many(model: OnlineModel, X: Any) -> list[dict[str, Any]]:
-    """The answers to a list of dicts or an Arrow table."""
+    """The predictions for a list of dicts or an Arrow table."""
     if not len(X):
         return []
     fitted = fitted_of(model)
@@ -93,7 +93,7 @@ def predict_many(model: OnlineModel, X: Any) -> list[dict[str, Any]]:
 
 
 def ask(model: OnlineModel, x: Mapping[str, Any]) -> tuple[bytes, dict[str, Any]]:
-    """The bytes of a ticket, and the answer."""
+    """The bytes of a ticket, and the prediction."""
     fitted = fitted_of(model)
     data, scores = late.ask_apart(fitted, x)
     return data, answer(model, fitted, scores)

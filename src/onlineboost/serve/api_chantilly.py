@@ -1,6 +1,6 @@
-"""The addresses of chantilly and riverapi, for clients that were written for these.
+"""The endpoints of chantilly and riverapi, for their clients.
 
-A model file is one of onlineboost: a pickle is code, and is refused.
+Model files are those of onlineboost; pickles, which are code, are refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Init(msgspec.Struct):
 
 
 class Asked(msgspec.Struct):
-    """An example to answer; with an id, it can be learned later."""
+    """An example to predict; with an id, it can be learned later."""
 
     features: dict[str, Any]
     id: Any = None
@@ -41,7 +41,7 @@ class Asked(msgspec.Struct):
 
 
 class Truth(msgspec.Struct):
-    """The truth about an example, which is here or was kept under an id."""
+    """The true label of an example, which is given or was kept under an id."""
 
     ground_truth: messages.Label
     features: dict[str, Any] | None = None
@@ -75,7 +75,7 @@ def _told(answer: Handler) -> Handler:
 
 
 def _default(app: App) -> str:
-    """The name of the model that came last."""
+    """The name of the latest model."""
     models = [*app.state.models.values()]
     if not models:
         raise ServeError(400, "No default model has been set.", "POST a model file to /api/model/NAME")
@@ -183,7 +183,7 @@ async def learn(app: App, request: Request) -> Response:
 
 
 async def _first(app: App, label: Any) -> None:
-    """Make the first model, of the flavor."""
+    """Create the first model, by the flavor."""
     found = await app.write(admin.Call(lambda *_: app.service.journal.get("flavor")))
     if found is None:
         raise ServeError(400, "No default model has been set.", "POST /api/init, or a model file to /api/model/NAME")

@@ -1,4 +1,4 @@
-"""The Open Inference Protocol, version 2, as KServe and MLServer speak it."""
+"""The Open Inference Protocol, version 2, as in KServe and MLServer."""
 
 from __future__ import annotations
 

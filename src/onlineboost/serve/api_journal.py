@@ -1,4 +1,4 @@
-"""Endpoints that followers read, and digests."""
+"""Endpoints for followers, and digests."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def file(app: App, request: Request) -> Response:
 
 
 async def digest(app: App, request: Request) -> Response:
-    """The digests of all models after an event, by default the last; a later one is waited for."""
+    """The digests of all models after an event, by default the last; waits for a later one."""
     service = app.service
     until = time.monotonic() + min(request.number("wait", 0), _MOST_WAIT)
     at = request.number("at", -1)

@@ -1,4 +1,4 @@
-"""Journal time: seconds since 1970 that never go back, whatever the clock of the machine does."""
+"""Journal time: seconds since 1970 that never go back, even if the machine's clock does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Clock:
         return self._last
 
     def follow(self, last: float) -> None:
-        """Take over the time of another journal's event."""
+        """Adopt the time of an event of another journal."""
         self._last = max(self._last, last)
 
     def behind(self) -> float:

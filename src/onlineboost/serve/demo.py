@@ -1,4 +1,4 @@
-"""A stream for the demonstration: pictures of letters, whose labels come some seconds later."""
+"""The stream of the demonstration: images of letters, with labels some seconds later."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LATEST = 10.0  # seconds until a label comes
 
 
 def examples(start: int = 0, seed: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
-    """Features and labels without end. After each 20,000 the question changes, so that there is drift.
+    """Endless features and labels. The label changes its meaning every 20,000 examples: concept drift.
 
     >>> stream = examples()
     >>> [next(stream)[1] for _ in range(3)]
@@ -39,7 +39,7 @@ def examples(start: int = 0, seed: int = 0) -> Iterator[tuple[dict[str, Any], st
 
 
 class Demo(threading.Thread):
-    """Asks the service at an address for predictions, and gives it the labels later."""
+    """Requests predictions from the service at an address, and sends labels later."""
 
     def __init__(self, address: str, rate: float = 100.0, latest: float = _LATEST) -> None:
         super().__init__(name="onlineboost-demo", daemon=True)
@@ -64,7 +64,7 @@ class Demo(threading.Thread):
             waiting: list[tuple[float, str, str]] = []  # time of the label, id, label
             due = time.monotonic()
             for features, label in examples(start):
-                due = max(due + 1 / self.rate, time.monotonic() - 1.0)  # what was missed in a pause is not made up for
+                due = max(due + 1 / self.rate, time.monotonic() - 1.0)  # examples missed in a pause are not sent later
                 while waiting and waiting[0][0] <= time.monotonic():
                     _, id, truth = heapq.heappop(waiting)
                     self.client.label(id, truth)

@@ -1,4 +1,4 @@
-"""Errors of the service, as its clients see them: a status, a message and the next step."""
+"""Errors of the service for its clients: a status, a message and the next step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onlineboost.errors import DataError, ModelFileError, NotFittedError, Parame
 
 
 class ServeError(Exception):
-    """A request that cannot be answered: ``status`` of HTTP, ``message``, and what the client can do ``next``."""
+    """A failed request: HTTP ``status``, ``message``, and the ``next`` step of the client."""
 
     def __init__(self, status: int, message: str, next: str = "", headers: dict[str, str] | None = None) -> None:
         super().__init__(message)

@@ -58,7 +58,7 @@ class Follow(Command):
 
 
 class Follower(threading.Thread):
-    """Reads the journal of a leader until it is stopped, or has other events than the leader."""
+    """Reads the journal of a leader until it is stopped, or its events differ from the leader's."""
 
     def __init__(self, service: Any, leader: str, token: str | None) -> None:
         super().__init__(name="onlineboost-follower", daemon=True)
@@ -66,15 +66,15 @@ class Follower(threading.Thread):
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ParameterError("--follow", leader, "the address of a leader, such as http://127.0.0.1:8080")
         self.service, self.leader, self.token, self._parts = service, leader.rstrip("/"), token, parts
-        self.problem: str | None = None  # why events do not come now
-        self.ended: str | None = None  # why they never will
+        self.problem: str | None = None  # cause of a temporary failure
+        self.ended: str | None = None  # cause of the final stop
         self.behind = 0
         self.heard: float | None = None  # monotonic time of the last answer
         self._ended = threading.Event()
         self._connection: Any = None
 
     def facts(self) -> dict[str, Any]:
-        """How it goes, as JSON."""
+        """The state of following, as JSON."""
         age = None if self.heard is None else round(time.monotonic() - self.heard, 3)
         problem = self.ended or self.problem
         return {"leader": self.leader, "behind": self.behind, "heard_seconds_ago": age, "problem": problem}
@@ -155,7 +155,7 @@ class Follower(threading.Thread):
         return body
 
     def tell(self, epoch: int) -> None:
-        """Tell the old leader, if it answers, that an epoch has begun here."""
+        """Inform the old leader, if it answers, of the new epoch here."""
         self._drop()
         kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
         connection = kind(self._parts.hostname or "", self._parts.port, timeout=2.0)
@@ -188,7 +188,7 @@ class Follower(threading.Thread):
                 temporary.unlink(missing_ok=True)
 
     def _take_snapshot(self) -> None:
-        """Begin anew with the last snapshot of the leader, because the events after the own are no longer kept."""
+        """Restart from the last snapshot of the leader, since the next events are no longer kept."""
         journal = self.service.journal
         if journal.get("led"):
             text = "this folder was a leader's, and its journal cannot be compared: the leader has cut its own"

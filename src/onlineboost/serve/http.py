@@ -31,7 +31,7 @@ class Request:
     path: str
     headers: dict[bytes, bytes]
     query: str
-    names: list[str]  # the parts of the path that are names
+    names: list[str]  # names in the path
     receive: Any = None
     send: Any = None
     body: bytes = b""
@@ -85,7 +85,7 @@ class Response:
 
 
 class Route(NamedTuple):
-    """A method and a path, the function that answers, and what is needed for it."""
+    """A method and a path, the function of the endpoint, and its requirements."""
 
     method: str
     path: str  # parts in braces are names
@@ -134,7 +134,7 @@ class Routes:
 
 
 async def read_body(request: Request, most: int, flag: str) -> None:
-    """Read the body, unless it is too large."""
+    """Read the body; an error if it is too large."""
     size = request.header("content-length")
     too_large = size.isdigit() and int(size) > most
     if too_large and int(size) > most + _DRAINED:
@@ -195,7 +195,7 @@ async def _send_parts(send: Any, response: Response) -> None:
 
 
 def error_response(problem: Exception) -> Response:
-    """The answer to an error; one that nobody foresaw is logged, and its answer says nothing of the inside."""
+    """The response to an error; an unexpected one is logged, and its response has no internals."""
     known = as_serve_error(problem)
     if known is None and isinstance(problem, RecursionError):
         known = ServeError(422, "the body has too many levels", "send flat features")
@@ -226,7 +226,7 @@ class Timing:
         self.sums[route] = self.sums.get(route, 0.0) + seconds
 
     def quantile(self, route: str, share: float) -> float | None:
-        """A bound below which this share of durations lies."""
+        """An upper bound of this share of durations."""
         buckets = self.buckets.get(route)
         if not buckets:
             return None

@@ -1,4 +1,4 @@
-"""What a model is made of and how its error went: for the page."""
+"""Members, features and error history of a model, for the page."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from onlineboost.serve import answers
 from onlineboost.serve.state import Served
 
 _POINTS = 240
-_FIRST = 20  # examples, before which an error says little
-_EVERY = 2.0  # seconds for which what was found is kept
+_FIRST = 20  # minimum examples for a point of the error
+_EVERY = 2.0  # seconds that results are kept
 _TOP = 12  # features
 _ALARMS = 50
 
 
 class History:
-    """Points of a curve from the start on: when there are many, every second one is dropped.
+    """Points of a curve since the start; of too many, every second one is dropped.
 
     >>> history = History()
     >>> for k in range(1000):
@@ -43,7 +43,7 @@ class History:
 
 
 class Insights:
-    """What was found of each model, kept for a moment however many look at it."""
+    """Insight of each model, cached for a moment."""
 
     def __init__(self) -> None:
         self.histories: dict[str, tuple[int, History]] = {}  # by name, of the model since this event
@@ -60,7 +60,7 @@ class Insights:
             history.add({"time": time.time(), "learned": metrics["learned"], **errors(metrics)})
 
     def of(self, served: Served) -> dict[str, Any]:
-        """All that is known of a model."""
+        """The insight of a model."""
         with self._lock:
             at, since, found = self._kept.get(served.name, (0.0, -1, {}))
             if since != served.since or time.monotonic() - at > _EVERY:
@@ -90,7 +90,7 @@ def errors(metrics: dict[str, Any]) -> dict[str, float | None]:
 
 
 def strongest(model: OnlineModel) -> list[dict[str, Any]]:
-    """The features of most influence, with their shares."""
+    """The features with the most influence, and their shares."""
     if not answers.fitted_of(model).root.compiled or not model.n_seen_:
         return []
     found = [*model.importances().items()][:_TOP]

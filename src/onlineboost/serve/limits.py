@@ -16,7 +16,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a client may send; beyond it a request is refused with 413 or 422."""
+    """Limits of requests; beyond them, a request is refused with 413 or 422."""
 
     body_mb: int = 64
     rows: int = 100_000
@@ -41,7 +41,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the service does on its own."""
+    """Settings of the service's own work."""
 
     wait: float = 7 * 86400.0  # seconds that a ticket waits for its label
     missing: tuple[Any] | None = None  # the label with which expired tickets are learned; None: they are dropped

@@ -32,7 +32,7 @@ class JsonLines(logging.Formatter):
 
 
 def begin(form: str) -> None:
-    """Write the log to standard error in this form."""
+    """Write the log to standard error in this format."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if form == "json" else logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)

@@ -1,4 +1,4 @@
-"""The page: one document without addresses of others, made of the files in assets/."""
+"""The page: one self-contained document, built from the files in assets/."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of the last examples, for those who watch."""
+"""Samples of the last examples, for event streams."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Samples:
-    """The last examples that were learned, as the writer reports them; few of them, since they come fast."""
+    """A few of the last learned examples, as the writer reports them."""
 
     def __init__(self) -> None:
         self.last: deque[dict[str, Any]] = deque(maxlen=50)

@@ -1,4 +1,4 @@
-"""Model files of the state's folder, written beside the work by a thread of their own."""
+"""Model files of the state's folder, written by a thread of their own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def file_digest(path: Path) -> str:
 
 
 def write_model(folder: Path, model: OnlineModel, named: Callable[[str], None] = lambda digest: None) -> str:
-    """Write a model to a file that is named by its digest, which is returned; ``named`` hears it before that."""
+    """Write a model to a file named by its digest, which is returned; calls ``named`` with it first."""
     temporary = folder / f"{secrets.token_hex(8)}.new"
     try:
         model.save(temporary)
@@ -65,12 +65,12 @@ def check_file(path: Path, digest: str) -> None:
 
 
 class Saver(threading.Thread):
-    """Writes copies of models, one after the other in the order in which they were given."""
+    """Writes copies of models in the given order."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(name="onlineboost-saver", daemon=True)
         self.folder = folder
-        self.problem: str | None = None  # why the last file could not be written
+        self.problem: str | None = None  # cause of the last failure
         self.fresh: list[str] = []  # digests of files that the journal does not name yet
         self._jobs: queue.SimpleQueue[tuple[dict[str, Any], Callable[[dict[str, str]], None]] | None]
         self._jobs = queue.SimpleQueue()
@@ -79,13 +79,13 @@ class Saver(threading.Thread):
     def save(self, models: dict[str, Any], done: Callable[[dict[str, str]], None]) -> None:
         """Write these copies, and call ``done`` with their digests; digests among the models stay as they are.
 
-        The files stay until they are released, even if nothing needs them.
+        The files stay until they are released.
         """
         self.fresh += [one for one in models.values() if isinstance(one, str)]
         self._jobs.put((models, done))
 
     def release(self, digests: dict[str, str]) -> None:
-        """The journal names these files, or never will."""
+        """Release these files: the journal names them, or never will."""
         for digest in digests.values():
             self.fresh.remove(digest)
 
@@ -109,7 +109,7 @@ class Saver(threading.Thread):
                 done(written)
 
     def _written(self, model: OnlineModel) -> str | None:
-        """The digest of a model's file, which is tried until it is written; None if the service stops before."""
+        """The digest of a model's file, written with repeated tries; None if the service stops before."""
         while True:
             try:
                 digest = write_model(self.folder, model, self.fresh.append)

@@ -1,4 +1,4 @@
-"""What happens, as server-sent events: metrics each second, and samples of the last examples."""
+"""Server-sent events: metrics each second, and samples of the last examples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def message(kind: str, value: Any) -> bytes:
 
 
 async def events(app: App, kinds: tuple[str, ...] = ("metrics", "example")) -> AsyncIterator[bytes]:
-    """Events of these kinds until the client or the service goes."""
+    """Events of these kinds until the client or the service disconnects."""
     if app.streams >= _MOST:
         raise ServeError(429, f"{_MOST} streams are open", "close one of them", {"retry-after": "5"})
     app.streams += 1

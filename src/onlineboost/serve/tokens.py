@@ -11,7 +11,7 @@ from onlineboost.errors import ParameterError
 from onlineboost.serve.errors import ServeError
 from onlineboost.serve.http import Request
 
-LEVELS = ("read", "learn", "admin")  # each may do what those before it may
+LEVELS = ("read", "learn", "admin")  # each includes the rights of those before it
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
 _LEAST = 16  # characters of a token
 
@@ -52,7 +52,7 @@ class Tokens:
 
 
 def check_origin(request: Request, hosts: set[str] | None) -> None:
-    """Raise an error for requests that a page of another site makes a browser send."""
+    """Raise an error for browser requests from pages of another site."""
     host = request.header("host")
     if hosts is not None and _name(host) not in hosts:
         text = f"the host {host[:100]!r} is not allowed"

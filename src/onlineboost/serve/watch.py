@@ -1,4 +1,4 @@
-"""How good the answers to the last examples were, beside the error that a model counts itself.
+"""Quality of the last predictions, beyond the metrics of a model.
 
 None of it is part of a model: after a restart it begins with the examples that are replayed.
 """
@@ -36,7 +36,7 @@ class _Rows(NamedTuple):
 class Watch:
     """The last 1,000 examples: the error of no change, which repeats the last label, and the calibration.
 
-    The writer adds examples, and whoever asks counts them: learning costs next to nothing more.
+    The writer adds examples, and readers count them, so that learning takes hardly longer.
 
     >>> from onlineboost import Perceptron
     >>> watch, model = Watch(), Perceptron().fit([[1.0], [2.0]], ["no", "yes"])
@@ -57,7 +57,7 @@ class Watch:
         self._within: deque[Any] = deque(maxlen=LAST)  # of regression: whether each interval held the target
 
     def add(self, labels: list[Any], scores: Floats) -> None:
-        """Examples, and the scores that they had before they were learned, [rows, width]."""
+        """Add examples and their scores before learning, [rows, width]."""
         if not labels:
             return
         with self._adding:
@@ -75,7 +75,7 @@ class Watch:
             return math.fsum(self._repeated) / len(self._repeated) if self._repeated else None
 
     def calibration(self, model: OnlineModel) -> list[dict[str, float | int]]:
-        """Groups of examples of about the same probability, and how many of them were predicted rightly.
+        """Groups of examples of similar probability, and the number of right predictions in each.
 
         Of regression with intervals: the share of targets within each.
         """
