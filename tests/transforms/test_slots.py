@@ -59,10 +59,11 @@ def test_slots_that_are_taken_back_leave_no_trace(n, spread):
     ids = (np.arange(40, dtype=np.int64) * spread % (1 << 31)).astype(np.int32)
     first, rest = ([([(int(id), 1.0)], 1.0) for id in part] for part in (ids[:n], ids[n:]))
     _, slots = new_slots(1 << 18).apply(batch_of(first), True, False)
-    before = [array.copy() for array in slots[:3]]
-    slots.apply(batch_of(rest), True, False)  # what is learned in vain may have larger arrays of its own
+    before = slots.near.copy(), slots.table.copy()
+    slots.apply(batch_of(rest), True, False)  # what is learnt in vain may have larger arrays of its own
     slots.forget(n)
-    assert all(np.array_equal(a, b) for a, b in zip(slots[:3], before, strict=True))
+    assert np.array_equal(slots.near, before[0]) and np.array_equal(slots.table, before[1])
+    assert slots.used[0] == n
     slots.check()
 
 

@@ -160,22 +160,27 @@ def _write(values: Any, words: list[int], key: list[Any]) -> None:
     """Add values to the words of a block, and their types to its key."""
     for value in values:
         kind = type(value)
-        if isinstance(value, np.ndarray):
+        if kind is np.ndarray:
             words.append(_address(value))
             words += value.shape
             key += value.dtype, value.ndim
-        elif isinstance(value, tuple):
-            key += kind, len(value)
-            _write(value, words, key)
-        elif value is None or kind is Call:
-            words += (0, 0) if value is None else value.addresses
-            key.append(Call)
+        elif kind is int or kind is np.int64:
+            words.append(int(value))
+            key.append(int)
         elif kind is bool or kind is np.bool_:
             words.append(int(value))
             key.append(bool)
+        elif value is None or kind is Call:
+            words += (0, 0) if value is None else value.addresses
+            key.append(Call)
+        elif isinstance(value, tuple):
+            key += kind, len(value)
+            _write(value, words, key)
         elif isinstance(value, float):
             words.append(_whole(_double(value))[0])
             key.append(float)
+        elif isinstance(value, np.ndarray):
+            _write((value.view(np.ndarray),), words, key)
         else:
             words.append(int(value))
             key.append(int)

@@ -21,6 +21,7 @@ from onlineboost.compiled.parts import Compiler
 # Casts within compiled code, where a float32 is not a float64 and whole numbers have a width and a sign.
 u8: Any = np.uint8
 u32: Any = np.uint32
+i32: Any = np.int32
 i64: Any = np.int64
 u64: Any = np.uint64
 f32: Any = np.float32

@@ -97,31 +97,32 @@ class _Room(mmap.mmap):
 
     given = 0
 
-    def first(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    def first(self, shape: tuple[int, ...], dtype: DTypeLike, small_pages: bool) -> NDArray[Any]:
         """The array at its beginning, which may be longer than before."""
         before, self.given = self.given, math.prod(shape) * np.dtype(dtype).itemsize
-        if before < _MANY <= self.given and hasattr(mmap, "MADV_HUGEPAGE"):
+        if before < _MANY <= self.given and not small_pages and hasattr(mmap, "MADV_HUGEPAGE"):
             self.madvise(mmap.MADV_HUGEPAGE)
         return np.frombuffer(self, dtype, math.prod(shape)).reshape(shape)
 
 
-def roomy(shape: tuple[int, ...], dtype: DTypeLike = np.float32) -> NDArray[Any]:
+def roomy(shape: tuple[int, ...], dtype: DTypeLike = np.float32, small_pages: bool = False) -> NDArray[Any]:
     """Zeros that begin at a cache line, for ``lengthened``.
 
     Large arrays have room for many more rows behind them: address space, which takes no memory before it is used.
+    Small pages are for arrays that stay mostly unused.
     """
     if planning():
         return filled(0, shape, dtype)
     size, itemsize = math.prod(shape), np.dtype(dtype).itemsize
     if size * itemsize >= _FEW and sys.platform == "linux":
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE  # private: a forked process gets a copy
-        return _Room(-1, max(_ROOM * size * itemsize, _LEAST_ROOM), flags=flags).first(shape, dtype)
+        return _Room(-1, max(_ROOM * size * itemsize, _LEAST_ROOM), flags=flags).first(shape, dtype, small_pages)
     memory = np.zeros(size + _LINE // itemsize, dtype)
     start = -memory.ctypes.data % _LINE // itemsize
     return memory[start : start + size].reshape(shape)
 
 
-def lengthened(array: NDArray[Any], rows: int) -> NDArray[Any]:
+def lengthened(array: NDArray[Any], rows: int, small_pages: bool = False) -> NDArray[Any]:
     """The array with zeros appended, up to this number of rows; without a copy if no other array has the room behind.
 
     >>> short = roomy((1000, 100))
@@ -138,8 +139,8 @@ def lengthened(array: NDArray[Any], rows: int) -> NDArray[Any]:
         base = base.base
     room = base.obj if isinstance(base, memoryview) else None
     if isinstance(room, _Room) and room.given == array.nbytes and math.prod(shape) * array.itemsize <= len(room):
-        return room.first(shape, array.dtype)
-    longer = roomy(shape, array.dtype)
+        return room.first(shape, array.dtype, small_pages)
+    longer = roomy(shape, array.dtype, small_pages)
     longer[: len(array)] = array
     return longer
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from onlineboost.compiled.jit import hot, njit, u32
+from onlineboost.compiled.jit import hot, i32, njit, u32
 from onlineboost.errors import DataError
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -216,24 +216,27 @@ def sort_row(indices: Ints32, values: Floats32, a: int, b: int) -> None:
 @njit
 def survey(indptr: Ints, indices: Any, values: Floats32, columns: int) -> tuple[bool, bool, bool, bool, bool]:
     """Whether an index is out of range, indices of a row are not increasing, a value is too large, 0 or missing."""
-    bits = values.view(np.uint32)
-    lowest = highest = indices[0] if indices.size else indices.dtype.type(0)
-    odd = falls = 0  # counted without branches, which the compiler turns into vector code
-    for start in range(0, indices.size, _BLOCK):
-        stop = start + _BLOCK
-        some, numbers, following = indices[start:stop], bits[start:stop], indices[start + 1 : stop + 1]
-        for k in range(some.size):
+    bits, last = values.view(np.uint32), indices.size - 1
+    lowest = highest = indices[last] if indices.size else indices.dtype.type(0)
+    largest = (
+        u32((bits[last] & _MAGNITUDE) - u32(1)) if indices.size else u32(0)
+    )  # 0 - 1 is the largest unsigned number
+    falls = 0
+    for start in range(0, last, _BLOCK):
+        stop = min(start + _BLOCK, last)
+        some, following, numbers = indices[start:stop], indices[start + 1 : stop + 1], bits[start:stop]
+        fallen = i32(0)
+        for k in range(following.size):  # without branches, and in 32 bits: the compiler turns it into vector code
             lowest, highest = min(lowest, some[k]), max(highest, some[k])
-        for k in range(following.size):
-            falls += some[k] >= following[k]
-        for k in range(numbers.size):  # 0 - 1 is the largest unsigned number
-            odd += u32((numbers[k] & _MAGNITUDE) - u32(1)) >= _LARGEST_BITS
+            fallen = i32(fallen + i32(some[k] >= following[k]))
+            largest = max(largest, u32((numbers[k] & _MAGNITUDE) - u32(1)))
+        falls += fallen
     for r in range(1, indptr.size - 1):  # from one row to the next the index may fall
         k = indptr[r]
         if 0 < k < indptr[r + 1]:
             falls -= indices[k - 1] >= indices[k]
     bad = zeros = missing = 0
-    for k in range(values.size if odd else 0):
+    for k in range(values.size if largest >= _LARGEST_BITS else 0):
         bad += abs(values[k]) > LARGEST
         zeros += values[k] == 0
         missing += values[k] != values[k]

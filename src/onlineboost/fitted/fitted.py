@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -220,10 +221,12 @@ class Fitted:
     def _slices(self, part: Any) -> Iterator[Any]:
         """Examples in slices that are short enough for predictions of other threads to wait for.
 
-        Several learning threads, which would lose a tenth, take whole batches until a prediction has waited.
+        Several learning threads, which would lose a tenth, take whole batches until a prediction has waited; so does
+        a process with a single thread, in which nothing can wait.
         """
         some, start, size = cut if isinstance(part, Batch) else ObjectRows.cut, 0, part.y.size
-        whole = self.root.away is not None or (self.root.n_jobs > 1 and not self.lock.waited)
+        undisturbed = threading.active_count() == 1 or (self.root.n_jobs > 1 and not self.lock.waited)
+        whole = undisturbed or self.root.away is not None
         while True:
             stop = size if whole else min(start + self.pace, size)
             began = time.thread_time()

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onlineboost.compiled.block import unpack
-from onlineboost.compiled.jit import hot, i64, lean, njit, u64
-from onlineboost.data.allocation import filled
+from onlineboost.compiled.jit import hot, i32, i64, lean, njit, u64
+from onlineboost.data.allocation import filled, lengthened
 from onlineboost.data.batch import Batch, Floats, Floats32, Ints, Ints32, ordered, sort_row
 from onlineboost.registry import Option
 from onlineboost.storage.validity import Limits, require
@@ -40,7 +40,7 @@ class Slots(NamedTuple):
 
     near: Ints32  # [2 * size] 1 + the slot of a small id, or 0
     table: Ints  # [size] ~id * 2**32 + slot of any other, or 0
-    used: Ints  # [1] number of slots taken
+    used: Ints  # [2] number of slots taken; size of the largest table that has had some of them
     bound: int  # most slots
 
     def derived(self) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class Slots(NamedTuple):
     def grown(self, n: int) -> Slots:
         """Slots of this bound with ``n`` of them taken, whose arrays are to be filled in."""
         size = size_for(n)
-        return Slots(filled(0, 2 * size, np.int32), filled(0, size, np.int64), np.array([n]), self.bound)
+        return Slots(filled(0, 2 * size, np.int32), filled(0, size, np.int64), np.array([n, size]), self.bound)
 
     def ids(self) -> Ints32:
         """The id of each slot."""
@@ -97,15 +97,16 @@ class Slots(NamedTuple):
 def _enlarged(slots: Slots) -> Slots:
     """The same slots in arrays of twice the size."""
     size = 2 * slots.table.size
-    near, table = filled(0, 2 * size, np.int32), filled(0, size, np.int64)  # memory is taken where it is written to
-    near[: slots.near.size] = slots.near
-    _move(slots.table, int(slots.used[0]), near, table)
+    near = lengthened(slots.near, 2 * size, small_pages=True)
+    table = filled(0, size, np.int64)  # takes memory where it is written to
+    if slots.used[1] >= slots.table.size:
+        _move(slots.table, slots.used, near, table)
     return slots._replace(near=near, table=table)
 
 
 def new_slots(bound: int) -> Slots:
     size = size_for(0)
-    return Slots(filled(0, 2 * size, np.int32), filled(0, size, np.int64), np.zeros(1, np.int64), int(bound))
+    return Slots(filled(0, 2 * size, np.int32), filled(0, size, np.int64), np.zeros(2, np.int64), int(bound))
 
 
 @njit
@@ -180,6 +181,8 @@ def _give_slots(
                 slot = used[0]
                 _put(near, table, shift, id, slot)
                 used[0] = slot + 1
+                if id >= near.size:
+                    used[1] = table.size
                 filling = row if used[0] == bound else -1
             indices[k] = slot
         start = stop
@@ -191,25 +194,25 @@ def _are_known(
     near: Ints32, table: Ints, shift: int, ids: Ints32, values: Floats32, missing: bool, indices: Ints32
 ) -> bool:
     """Write the slots of entries, or -1 if they are not known or left out; returns whether there is none of these."""
-    largest, others = 0, 0
-    for k in range(ids.size):  # loops without branches, which the compiler turns into vector code
+    largest, others = i32(0), i32(0)
+    for k in range(ids.size):  # loops without branches and in 32 bits, which the compiler turns into vector code
         largest = max(largest, ids[k])
-        others += not abs(values[k]) > 0
-    unknown = np.int32(0)
+        others = i32(others + i32(not abs(values[k]) > 0))
+    unknown = i32(0)
     if largest < near.size:
         for k in range(ids.size):
-            slot = near[u64(ids[k])] - np.int32(1)
+            slot = near[u64(ids[k])] - i32(1)
             indices[k] = slot
             unknown |= slot
     else:
         for k in range(ids.size):
-            slot = np.int32(_slot(near, table, shift, i64(ids[k])))
+            slot = i32(_slot(near, table, shift, i64(ids[k])))
             indices[k] = slot
             unknown |= slot
     if others:
         for k in range(ids.size):
             if not _counts(values[k], missing):
-                indices[k] = unknown = np.int32(-1)
+                indices[k] = unknown = i32(-1)
     return bool(unknown >= 0)
 
 
@@ -289,9 +292,9 @@ def _are_alike(ids: Ints32, indptr: Ints) -> int:
     rest = ids[size:]
     for start in range(0, rest.size, _LONG):
         before, after = ids[start : min(start + _LONG, rest.size)], rest[start : start + _LONG]
-        others = 0
-        for k in range(after.size):  # loops without branches, which the compiler turns into vector code
-            others += before[k] != after[k]
+        others = i32(0)
+        for k in range(after.size):
+            others = i32(others + i32(before[k] != after[k]))
         if others:
             return 0
     falls = 0
@@ -303,23 +306,23 @@ def _are_alike(ids: Ints32, indptr: Ints) -> int:
 @hot
 def _fall(ids: Ints32, indptr: Ints) -> bool:
     """Whether the id falls within a row."""
-    falls = 0
+    falls = i32(0)
     following = ids[1:]
-    for k in range(following.size):  # loops without branches, which the compiler turns into vector code
-        falls += ids[k] > following[k]
+    for k in range(following.size):
+        falls = i32(falls + i32(ids[k] > following[k]))
     for r in range(1, indptr.size - 1):
         at = indptr[r]
         if 0 < at < indptr[r + 1]:  # from one row to the next the id may fall
-            falls -= ids[at - 1] > ids[at]
+            falls = i32(falls - i32(ids[at - 1] > ids[at]))
     return falls > 0
 
 
 @hot
 def _repeat(slots: Ints32, values: Floats32, size: int) -> bool:
     """Write the slots of the first row to all rows, unless an entry of them is left out; returns whether none is."""
-    others = 0
+    others = i32(0)
     for k in range(values.size):
-        others += not abs(values[k]) > 0
+        others = i32(others + i32(not abs(values[k]) > 0))
     if others:
         return False
     while size < slots.size:
@@ -453,21 +456,18 @@ def _filled(ids: Ints32, size: int) -> tuple[Ints32, Ints]:
 
 
 @njit
-def _move(old: Ints, used: int, near: Ints32, table: Ints) -> None:
+def _move(old: Ints, used: Ints, near: Ints32, table: Ints) -> None:
     """Put the ids of a table into larger arrays, in the order of slots."""
-    entries = 0
-    for k in range(old.size):
-        entries += old[k] != 0
-    if not entries:
-        return
-    ids = np.full(used, -1, np.int32)
+    ids = np.full(used[0], -1, np.int32)
     for k in range(old.size):
         if old[k] != 0:
             ids[old[k] & 0xFFFFFFFF] = ~(old[k] >> 32)
     shift = _shift(table)
-    for slot in range(used):
+    for slot in range(ids.size):
         if ids[slot] >= 0:
             _put(near, table, shift, i64(ids[slot]), slot)
+        if ids[slot] >= near.size:
+            used[1] = table.size
 
 
 @njit
