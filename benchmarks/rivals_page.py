@@ -5,6 +5,7 @@ python benchmarks/rivals_page.py
 
 from __future__ import annotations
 
+import json
 import statistics
 import sys
 from collections.abc import Callable, Iterable
@@ -14,6 +15,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
 import pages
 from figures import FOLDER, kept, table
+from rivals_worker import EVERY, WINDOW
 
 FIGURES, VALIDATION = FOLDER / "rivals.json", FOLDER / "validation.json"
 DEFAULT = "OnlineBoost()"
@@ -33,6 +35,8 @@ RIVALS = {
     "SGD": 'scikit-learn\'s `SGDClassifier(loss="log_loss")` behind a `StandardScaler`, both with `partial_fit` in '
     "batches of 100 rows; a batch is predicted before it is learned",
     "LightGBM": "retrained on all rows so far at row 256, 512, 1,024, ...; it keeps all rows",
+    "LightGBM last window": f"retrained at row 256, 512, {EVERY:,} and then every {EVERY:,} rows, on the last "
+    f"{WINDOW:,} rows only",
     "River LR": "River's `StandardScaler() | LogisticRegression()`",
     "River HT": "River's `HoeffdingTreeClassifier()`",
     "River AMF": "River's Mondrian forest, `AMFClassifier()`: 10 trees",
@@ -205,12 +209,52 @@ def unseen(streams: Streams, names: list[str]) -> str:
     return ", ".join(f"{shown(model)} {mean(streams, others, model, error):.4f}" for model in (DEFAULT, best))
 
 
+def first_error(run: Run) -> float | None:
+    """Error on the first rows of a run with figures."""
+    return run["first"] / min(run["rows"], FIRST) if "rows" in run else None
+
+
 def cheaper(streams: Streams, names: list[str]) -> str:
-    """A sentence: the rivals that are faster than the default, and those that need less memory."""
-    quick = [m for m in RIVALS if speed(streams, names, m) > speed(streams, names, DEFAULT)]
-    size = {m: mean(streams, names, m, lambda run: run["memory"]) for m in (DEFAULT, *RIVALS)}
-    small = [m for m in RIVALS if size[m] < size[DEFAULT]]
-    return f"faster than `{DEFAULT}`: {', '.join(quick) or 'none'}; less memory: {', '.join(small) or 'none'}"
+    """Rivals that take less time or less memory than the default, with the factor, and with their error over ours."""
+    ours = {"time": 1 / speed(streams, names, DEFAULT), "memory": memory(streams, names, DEFAULT)}
+    rows = []
+    for model in RIVALS:
+        theirs = {"time": 1 / speed(streams, names, model), "memory": memory(streams, names, model)}
+        if any(theirs[key] < ours[key] for key in ours):
+            less = [share(theirs[key], ours[key]) for key in ours]
+            ratio = mean(streams, names, model, error) / mean(streams, names, DEFAULT, error)
+            rows.append([model, *less, f"{ratio:.2f}"])
+    return table(["rival", "its time / ours", "its memory / ours", "its error / ours"], rows)
+
+
+def listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def memory(streams: Streams, names: list[str], model: str) -> float:
+    return mean(streams, names, model, lambda run: max(run["memory"], 0.1))
+
+
+def share(theirs: float, ours: float) -> str:
+    """Two digits.
+
+    >>> share(1, 3), share(1, 300), share(4000, 3)
+    ('0.33', '0.0033', '1,300')
+    """
+    return f"{float(f'{theirs / ours:.2g}'):,g}" if theirs < 1000 * ours else f"{float(f'{theirs / ours:.2g}'):,.0f}"
+
+
+def slower(streams: Streams, names: list[str], rival: str = "LightGBM") -> str:
+    """The number of streams on which a rival takes less time than the default."""
+    seconds = [[streams[name]["models"][model]["seconds"] for model in (DEFAULT, rival)] for name in names]
+    return f"{sum(ours > theirs for ours, theirs in seconds)} of {len(names)}"
+
+
+def lost(streams: Streams, rivals: Iterable[str], ours: str = DEFAULT) -> str:
+    """The number of streams on which a rival has a lower error than the default."""
+    runs = [{m: error(r) for m, r in stream["models"].items() if "rows" in r} for stream in streams.values()]
+    better = sum(min((run[m] for m in rivals if m in run), default=1.0) < run[ours] for run in runs)
+    return f"{better} of {len(streams)}"
 
 
 def lowest(streams: Streams) -> str:
@@ -227,9 +271,19 @@ def lowest(streams: Streams) -> str:
     return f"{first}, on {counts[1]} at least one of the three efforts does"
 
 
+def lost_by_rival(streams: Streams, rivals: Iterable[str]) -> str:
+    """The streams on which each rival has a lower error than the default."""
+    rows = []
+    for rival in rivals:
+        names = [name for name in sorted(streams) if lost({name: streams[name]}, [rival])[0] == "1"]
+        rows.append([rival, str(len(names)), ", ".join(names) or "-"])
+    return table(["rival", "lost", "streams"], rows, words=3)
+
+
 def setting(run: Run) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
-    limits = f"{run['rows']:,} rows of each stream, at most {run['limit']:g} s of CPU time a run"
+    text = f" ({run['text limit']:g} s on text)" if run.get("text limit", run["limit"]) != run["limit"] else ""
+    limits = f"{run['rows']:,} rows of each stream, at most {run['limit']:g} s of CPU time a run{text}"
     return f"{limits}; {versions}; {run['machine']}"
 
 
@@ -247,6 +301,8 @@ def validation() -> dict[str, str]:
         rows.append([name, f"{mean(streams, names, model, error):.4f}", f"{first:.4f}", rate])
     return {
         "validation duels": duels(streams, ours, OLD_RIVALS),
+        "validation lost": lost_by_rival(streams, (*OLD_RIVALS, NO_CHANGE)),
+        "validation measured": json.loads(VALIDATION.read_text())["measured"]["date"],
         "validation count": str(len(streams)),
         "validation finished": str(len(names)),
         "validation means": table(["model", "error", f"first {FIRST:,} rows", "examples/s"], rows),
@@ -274,6 +330,13 @@ def blocks() -> dict[str, str]:
         "rivals duels": duels(streams, EFFORTS, RIVALS),
         "rivals lowest": lowest(streams),
         "rivals cheaper": cheaper(streams, names),
+        "rivals slower": slower(streams, names),
+        "rivals faster": listed(m for m in RIVALS if speed(streams, names, m) > speed(streams, names, DEFAULT)),
+        "rivals smaller": listed(m for m in RIVALS if memory(streams, names, m) < memory(streams, names, DEFAULT)),
+        "rivals lost to LightGBM": lost(streams, ("LightGBM", "LightGBM last window")),
+        "rivals lost to forests": lost(streams, [name for name in RIVALS if name.startswith(("River A", "CapyMOA"))]),
+        "rivals lost to no change": lost(streams, [NO_CHANGE]),
+        "rivals first": losses(streams, first_error, percent),
         "rivals losses": losses(streams, lambda run: error(run) if "rows" in run else None, percent),
         "rivals log losses": losses(streams, lambda run: run.get("log_loss"), lambda loss: f"{loss:.4f}"),
         "rivals errors": errors(streams, everyone),

@@ -1,10 +1,10 @@
-"""Many classes: the default and boosted trees beside the forests of River and CapyMOA, and repeating the last label.
+"""Many classes: the default and boosted trees beside LightGBM, the forests of River and CapyMOA, and the last label.
 
 Figures of ours are measured anew if the code has changed, those of others with --models only. Every row is predicted,
 then learned, in one pass and on one core; nothing is chosen by set. The sets are letter, which is bundled; three of
 the folder ``classes`` among the data; and covtype with its seven classes, if a CSV file with the class in the last
-column is given: 50,000 rows of it in random order. (It is in the source package of scikit-multiflow.) CapyMOA is run
-in .venv-rivals, which ``make compare`` makes, and left out without it.
+column is given: 50,000 rows of it in random order. (It is in the source package of scikit-multiflow.) CapyMOA and
+LightGBM (stream_rivals.py) are run in .venv-rivals, which ``make compare`` makes, and left out without it.
 
     python experiments/classes.py [--data FOLDER] [--covtype FILE] [--models OnlineBoost();...] [--sets letter,...]
 """
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
-import json
 import statistics
 import subprocess
 import sys
@@ -84,16 +83,26 @@ def arf() -> Any:
     return forest.ARFClassifier(n_models=10, seed=0)
 
 
-def capymoa(X: Any, y: Any) -> tuple[float, float]:
+def answers(rival: str, X: Any, y: Any) -> tuple[Any, float]:
+    """Of a rival of stream_rivals.py: its predictions and seconds."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "set.npz"
-        np.savez(path, X=X, y=np.unique(y, return_inverse=True)[1])
-        command = [RIVALS, Path(__file__).with_name("classes_capymoa.py"), path]
+        np.savez(path, X=X, y=y)
+        command = [RIVALS, Path(__file__).with_name("stream_rivals.py"), rival, path]
         done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"CapyMOA: {done.stderr.strip()[-300:]}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    return found["right"] / len(y), found["seconds"]
+        if done.returncode:
+            raise RuntimeError(f"{rival}: {done.stderr.strip()[-300:]}")
+        with np.load(path) as kept:
+            return kept["answers"], float(done.stdout.splitlines()[-1])
+
+
+def there(rival: str) -> Callable[[Any, Any], tuple[float, float]]:
+    def run(X: Any, y: Any) -> tuple[float, float]:
+        codes = np.unique(y, return_inverse=True)[1]
+        found, seconds = answers(rival, X, codes)
+        return float(np.mean(found == codes)), seconds
+
+    return run
 
 
 MODELS: dict[str, Callable[[Any, Any], tuple[float, float]]] = {
@@ -102,12 +111,14 @@ MODELS: dict[str, Callable[[Any, Any], tuple[float, float]]] = {
     "SafeBoost(Tree(8), 63)": ours(lambda: SafeBoost(Tree(8), 63, random_state=0)),
     "River AMF(10)": rivers(amf),
     "River ARF(10)": rivers(arf),
-    "CapyMOA ARF(10)": capymoa,
+    "CapyMOA ARF(10)": there("CapyMOA ARF(10)"),
+    "LightGBM": there("LightGBM"),
     "the last label": unchanged,
 }
 
 
 OURS = ("OnlineBoost()", "OnlineBoost('high')", "SafeBoost(Tree(8), 63)")
+THERE = ("CapyMOA ARF(10)", "LightGBM")  # in .venv-rivals
 
 
 def old(found: dict[str, Any], now: str | None) -> bool:
@@ -125,7 +136,24 @@ def blocks() -> dict[str, str]:
         speeds = [one["rows"] / one["seconds"] for one in mine if one and one["seconds"]]
         speed = f"{statistics.geometric_mean(speeds):,.0f}" if speeds else "-"
         rows.append([model, *(f"{one['accuracy']:.4f}" if one else "-" for one in mine), speed])
-    return {"classes": table(head, rows)}
+    return {"classes": table(head, rows), "classes losses": losses(found)}
+
+
+def losses(found: dict[str, Any]) -> str:
+    """Sets on which a rival is more accurate than the default, or takes less time, and the default's figures."""
+    rows = []
+    for name, one in found.items():
+        runs = {model: run for model, run in one["models"].items() if model == OURS[0] or model not in OURS}
+        ours = runs[OURS[0]]
+        right = sorted((-run["accuracy"], model) for model, run in runs.items() if run["accuracy"] > ours["accuracy"])
+        quick = sorted((run["seconds"], model) for model, run in runs.items() if 0 < run["seconds"] < ours["seconds"])
+        cells = [", ".join(f"{model} {-accuracy:.4f}" for accuracy, model in right) or "none"]
+        cells += [
+            f"{ours['seconds']:.1f} s",
+            ", ".join(f"{model} {seconds:.1f} s" for seconds, model in quick) or "none",
+        ]
+        rows.append([name, f"{ours['accuracy']:.4f}", *cells])
+    return table(["set", "accuracy of `OnlineBoost()`", "more accurate", "its time", "faster"], rows, words=5)
 
 
 def load(name: str, data: Path, covtype: Path | None) -> tuple[Any, Any] | None:
@@ -155,9 +183,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     found, now = kept(FIGURES), sources.digest(FIGURES.stem)
     models, sets = (options.models.split(";") if options.models else list(MODELS)), options.sets.split(",")
-    if "CapyMOA ARF(10)" in models and not RIVALS.exists():
-        print(f"left out: CapyMOA ARF(10): there is no {RIVALS.parents[1].name} (make compare)", flush=True)
-        models.remove("CapyMOA ARF(10)")
+    if not RIVALS.exists():
+        print(f"left out: {', '.join(THERE)}: there is no {RIVALS.parents[1].name} (make compare)", flush=True)
+        models = [model for model in models if model not in THERE]
     with Progress() as bar:
         task = bar.add_task("many classes", total=len(models) * len(sets))
         for name in sets:

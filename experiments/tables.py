@@ -31,6 +31,8 @@ from figures import FOLDER, begun, keep, kept, table
 
 FIGURES = FOLDER / "tables.json"
 POSITIVE = ("1", "yes")
+DEFAULTS = ("OnlineBoost()", "OnlineBoostRegressor()")
+OURS = ("OnlineBoost", "Linear")  # names of our contenders begin so
 Contender = Callable[[Path], Any]  # from a folder with train and test to the answers to test
 
 
@@ -264,7 +266,28 @@ def blocks() -> dict[str, str]:
         figures = list(next(iter(models.values())))
         rows = [[model, *(shown(one.get(figure), figure) for figure in figures)] for model, one in models.items()]
         made[name] = table(["model", *figures], rows)
-    return made
+    return made | {"losses": losses(found)}
+
+
+def losses(found: dict[str, Any]) -> str:
+    """Contenders of other libraries with a better figure, less time or less memory than the default."""
+    rows = []
+    for name, models in found.items():
+        theirs = [(model, one) for model, one in models.items() if not model.startswith(OURS)]
+        ours = next((models[model] for model in DEFAULTS if model in models), None)
+        if ours is None or not theirs:
+            continue
+        figure = next(iter(ours))
+        better = [one for one in theirs if (one[1][figure] - ours[figure]) * (1 if figure == "R2" else -1) > 0]
+        cells = [f"{figure} {shown(ours[figure], figure)}", naming(better, figure)]
+        for cost in ("seconds", "MB"):
+            cells += [shown(ours[cost], cost), naming([one for one in theirs if one[1][cost] < ours[cost]], cost)]
+        rows.append([name, *cells])
+    return table(["table", "ours", "better", "seconds, ours", "fewer", "MB, ours", "less"], rows, words=7)
+
+
+def naming(runs: list[tuple[str, dict[str, float]]], figure: str) -> str:
+    return "; ".join(f"{model}: {shown(one[figure], figure)}" for model, one in runs) or "none"
 
 
 def shown(value: float | None, figure: str) -> str:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import doctest
 import importlib
 import json
+import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from conftest import ROOT
+
+LIGHTGBM = ("LightGBM", "LightGBM last window")
 
 
 @pytest.fixture
@@ -108,11 +113,35 @@ def test_probabilities_of_0_and_1_are_held(worker):
     assert sure == pytest.approx((np.log(2) + np.log(3) - np.log(1e-6)) / 4, abs=1e-4)
 
 
-def test_wide_streams_are_skipped_with_the_reason(worker):
-    wide = np.zeros((2, worker.MAX_FEATURES + 1))
-    reasons = {name: worker.reason_to_skip(kind, wide) for name, kind in worker.MODELS.items()}
-    skipped = {name for name, reason in reasons.items() if reason == "more than 500 features"}
-    assert skipped == {name for name in worker.MODELS if name.startswith(("River", "CapyMOA"))}
+def test_river_gets_text_without_zeros(worker):
+    X = sp.csr_matrix(np.array([[0, 2, 0], [0, 0, 0], [1, 0, 3]], np.float32))
+    rows = worker.RiverLogistic(X, np.array([1, -1, 1])).rows(slice(0, 3))
+    assert rows == [({1: 2.0}, True), ({}, False), ({0: 1.0, 2: 3.0}, True)]
+
+
+def test_trainings_of_lightgbm(worker):
+    """At doublings on all rows; and on the last window, at doublings and every 1,024 rows."""
+    X, y = stream(10_000)
+    trained = {name: [k for k in range(0, 10_000, 256) if worker.MODELS[name](X, y).trains(k)] for name in LIGHTGBM}
+    doublings = [256 * 2**k for k in range(6)]
+    assert trained["LightGBM"] == doublings
+    assert trained["LightGBM last window"] == sorted({*doublings, *range(1024, 10_000, 1024)})
+
+
+def test_windows_of_lightgbm(worker, monkeypatch):
+    """The rows of each training, and the rows that it predicts."""
+    X, y = stream(10_000)
+    calls = []
+
+    def train(parameters, rows):
+        calls.append(rows)
+        return SimpleNamespace(predict=lambda X, num_threads: X[:, 0])
+
+    monkeypatch.setitem(sys.modules, "lightgbm", SimpleNamespace(Dataset=lambda X, y: X, train=train))
+    for name, first in zip(LIGHTGBM, (0, 8192 - worker.WINDOW), strict=True):
+        model = worker.MODELS[name](X, y)
+        assert np.array_equal(model.learn(slice(8192, 8448)), X[8192:8448, 0])
+        assert np.array_equal(calls.pop(), X[first:8192])
 
 
 def test_memory_is_that_of_the_model(worker):
@@ -144,6 +173,24 @@ def test_losses_are_shown(modules):
     models = {name: {"rows": 100, "mistakes": mistakes} for name, mistakes in runs.items()}
     table = page.losses({"sky": {"models": models}}, page.error, page.percent)
     assert table.splitlines()[2:] == ["| sky | 10.00 % | River LR 8.00 %, VW 9.00 % |"]
+
+
+def test_streams_lost_are_counted(modules):
+    page = modules("rivals_page")
+    runs = [{page.DEFAULT: 10, "VW": 9}, {page.DEFAULT: 10, "VW": 10}, {page.DEFAULT: 10}]
+    models = [{name: {"rows": 100, "mistakes": n} for name, n in one.items()} for one in runs]
+    models[0]["SGD"] = {"stopped": "over 1 s at row 100"}
+    streams = {str(k): {"models": one} for k, one in enumerate(models)}
+    assert (page.lost(streams, ["VW", "SGD"]), page.lost(streams, ["SGD"])) == ("1 of 3", "0 of 3")
+
+
+def test_cheaper_rivals_with_their_error(modules):
+    page = modules("rivals_page")
+    cheap, dear = ({"rows": 100, "mistakes": 30, "seconds": s, "memory": mb} for s, mb in ((0.1, 5.0), (9.0, 50.0)))
+    runs = dict.fromkeys(page.RIVALS, dear) | {"VW": cheap}
+    runs[page.DEFAULT] = {"rows": 100, "mistakes": 20, "seconds": 2.0, "memory": 10.0}
+    table = page.cheaper({"sky": {"models": runs}}, ["sky"])
+    assert table.splitlines()[2:] == ["| VW | 0.05 | 0.5 | 1.50 |"]
 
 
 @pytest.mark.parametrize("name", ["rivals_page", "rivals_worker"])
