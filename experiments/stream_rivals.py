@@ -3,7 +3,7 @@
     python experiments/stream_rivals.py RIVAL FILE.npz
 
 The file has ``X`` and ``y``: whole numbers from 0 for classes, others for regression. Every row is predicted, then
-learnt; before the first label the prediction is 0. Writes the predictions to the same file, as ``answers``, and prints
+learned; before the first label the prediction is 0. Writes the predictions to the same file, as ``answers``, and prints
 the seconds. What is compiled is compiled while another model learns the first rows. LightGBM is trained anew on all
 rows so far whenever there are 1.41 times as many, from row 64 on.
 """
