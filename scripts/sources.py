@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 COMMANDS = {
+    "batch_trees": "benchmarks/batch_trees.py",
     "bins": "experiments/bins.py",
     "class_votes": "experiments/class_votes.py",
     "classes": "experiments/classes.py",

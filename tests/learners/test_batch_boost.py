@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 import onlineboost
 from onlineboost import BatchBoost, BatchBoostRegressor, OnlineBBM, ParameterError
-from onlineboost.learners.memory import BEGAN, KEPT, LENGTH
+from onlineboost.learners.batch.memory import BEGAN, KEPT, LENGTH
 from onlineboost.readers import open_stream
 
 SMALL = {"n_estimators": 4, "max_leaves": 6, "min_rows": 12}

@@ -1,0 +1,1 @@
+"""Gradient boosted trees of the batch kind, made of the rows of a ``Memory`` in small steps."""
