@@ -61,6 +61,24 @@ def test_every_public_name_has_an_entry(module, pages):
                 assert item, f"{name}: {parameter}"
 
 
+NO_EXAMPLE = {  # it takes a broken machine, cluster, package or disk to see them, or a page shows them
+    "ConflictError", "ForkError", "InvalidStateError", "KernelError", "MemoryWarning", "MissingPackageError",
+    "RangeWarning", "ReadWarning", "ServiceError", "WorkerError",
+}  # fmt: skip
+
+
+def test_every_class_and_function_has_an_example(pages):
+    reference = api.Reference()
+    lacking = set()
+    for module, name, thing in reference.exports():
+        if callable(thing) and reference.homes[id(thing)] == (module, name):
+            path, _, anchor = reference.links[f"{module}.{name}"].partition("#")
+            entry = pages[path].partition(f"{{ #{anchor} }}")[2]
+            if ">>>" not in re.split(r"^##? ", entry, flags=re.M)[0]:
+                lacking.add(name)
+    assert lacking == NO_EXAMPLE
+
+
 def test_the_reference_has_all_models():
     """Not only the modules with few names."""
     links_ = api.Reference().links

@@ -44,6 +44,13 @@ class DataError(ValueError):
         Number of the row, if known.
     column : object, default=None
         Name or number of the column, if known.
+
+    Examples
+    --------
+    >>> from onlineboost import Linear
+    >>> Linear().learn_one({"size": float("inf")}, 1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    onlineboost.errors.DataError: x has inf for the feature 'size': expected a number of magnitude at most 1e+18, ...
     """
 
     def __init__(self, message: str, *, row: int | None = None, column: object = None) -> None:
@@ -63,6 +70,13 @@ class ParameterError(ValueError):
         Its value.
     expected : str
         Description of the expected values.
+
+    Examples
+    --------
+    >>> from onlineboost import Linear
+    >>> Linear(learning_rate=-1).fit([[1.0], [2.0]], [0, 1])
+    Traceback (most recent call last):
+    onlineboost.errors.ParameterError: learning_rate=-1: expected a finite number above 0
     """
 
     def __init__(self, name: str, value: object, expected: str) -> None:
@@ -101,7 +115,15 @@ class ForkError(RuntimeError):
 
 
 class NotFittedError(ValueError, AttributeError):
-    """The model has not learned anything yet."""
+    """The model has not learned anything yet.
+
+    Examples
+    --------
+    >>> from onlineboost import Linear
+    >>> Linear().predict([[1.0]])
+    Traceback (most recent call last):
+    onlineboost.errors.NotFittedError: this Linear has learned nothing yet: call fit, partial_fit or learn_one
+    """
 
 
 def not_fitted(message: str) -> NotFittedError:
@@ -140,7 +162,18 @@ class ReadWarning(UserWarning):
 
 
 class TicketError(ValueError):
-    """A ticket that cannot be labeled: of another model, labeled before, expired, or changed. Nothing was learned."""
+    """A ticket that cannot be labeled: of another model, labeled before, expired, or changed. Nothing was learned.
+
+    Examples
+    --------
+    >>> from onlineboost import Linear
+    >>> model = Linear().fit([[1.0], [2.0]], [0, 1])
+    >>> ticket = model.ask({0: 1.0})
+    >>> model.tell(ticket, 1)
+    >>> model.tell(ticket, 1)
+    Traceback (most recent call last):
+    onlineboost.errors.TicketError: ticket 0 was labeled before, or has expired
+    """
 
 
 class KernelError(TypeError):
@@ -158,6 +191,15 @@ class ModelFileError(ValueError):
         Part of the file that is wrong.
     problem : str
         Description of the problem.
+
+    Examples
+    --------
+    >>> import onlineboost
+    >>> try:
+    ...     onlineboost.load(onlineboost.__file__)
+    ... except onlineboost.errors.ModelFileError as error:
+    ...     print(error.field)
+    container
     """
 
     def __init__(self, path: object, field: str, problem: str) -> None:
@@ -178,6 +220,16 @@ class ReadError(DataError):
         Number of the line, from 1, if known.
     column : object, default=None
         Name or number of the column, from 1, if known.
+
+    Examples
+    --------
+    >>> from onlineboost.readers import open_stream
+    >>> rows = [{"day": "1.2.2026", "label": 1}, {"day": "soon", "label": 0}]
+    >>> try:
+    ...     list(open_stream(rows, day_first="day"))
+    ... except ReadError as error:
+    ...     print(error.line, error.column)
+    2 9
     """
 
     def __init__(self, message: str, *, path: str, line: int | None = None, column: object = None) -> None:
