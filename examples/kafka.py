@@ -1,7 +1,7 @@
 """Learn from a partition of a Kafka topic, each event once: the shape of redis_streams.py.
 
 The offset is saved within the model's file, and Kafka's own offsets are not used: no commit can differ from the model.
-One process has one partition and one model. Not run by the project's tests, which have no broker.
+One process has one partition and one model.
 
     pip install onlineboost confluent-kafka
     python kafka.py 127.0.0.1:9092 clicks 0 clicks.model

@@ -110,6 +110,22 @@ def test_a_ticket_is_labeled_once(service):
     assert service("GET", M + "/metrics")[1]["learned"] == 11
 
 
+def test_a_deferred_ticket_is_activated_once(service):
+    learn(service, 10)
+    x, y = example(3)
+    status, ticket = service("POST", M + "/predict", {"features": x, "id": "shown later", "defer": True})
+    assert status == 201
+    assert service("POST", M + "/activate", {"id": "unknown"})[0] == 404
+    status, found = service("POST", M + "/activate", {"id": ticket["id"]})
+    assert (status, found["activated"]) == (200, True)
+    assert service("POST", M + "/activate", {"id": ticket["id"]}) == (
+        200,
+        {"id": ticket["id"], "activated": False, "again": True},
+    )
+    assert service("POST", M + "/label", {"id": ticket["id"], "label": y})[1]["learned"] is True
+    assert service("POST", M + "/activate", {"id": ticket["id"]})[1]["again"] is True
+
+
 def test_labels_are_learned_as_the_library_tells_tickets(service):
     learn(service, 10)
     model = Perceptron()

@@ -21,6 +21,7 @@ from harness import PERCEPTRON, example, running, until
 
 from onlineboost import Perceptron, load
 from onlineboost.__main__ import main
+from onlineboost.model import load_all
 from onlineboost.serve import prometheus
 
 FOLDER = Path(__file__).parents[2] / "examples"
@@ -112,6 +113,47 @@ def test_each_event_of_redis_is_learned_once_however_often_the_consumer_is_kille
     assert path.read_bytes() == whole.read_bytes()
 
 
+# ---- Kafka
+
+
+def test_each_event_of_kafka_is_learned_once_however_often_the_consumer_is_killed(tmp_path):
+    """The real client, and the mock broker that is within its library."""
+    client = pytest.importorskip("confluent_kafka", reason="no client of Kafka here: pip install confluent-kafka")
+    producer = client.Producer({"bootstrap.servers": "mock", "test.mock.num.brokers": 1, "log_level": 0})
+    ((host, port),) = ((one.host, one.port) for one in producer.list_topics(timeout=10).brokers.values())
+
+    def add(*numbers):
+        for k in numbers:
+            features, label = example(k)
+            producer.produce("events", json.dumps({"features": features, "label": label}), partition=0)
+        assert producer.flush(10) == 0
+
+    text = (FOLDER / "kafka.py").read_text()
+    for old, new in (
+        ("OnlineBoost(random_state=0)", "Perceptron()"),
+        ("import OnlineBoost", "import Perceptron"),
+        ("EVERY, SECONDS = 1000,", "EVERY, SECONDS = 5,"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    consumer, path = tmp_path / "consumer.py", tmp_path / "events.model"
+    consumer.write_text(text)
+    command = [sys.executable, str(consumer), f"{host}:{port}", "events", "0", str(path)]
+    offset = lambda: load_all(path)[2]["offset"] if path.exists() else 0
+    for round in range(3):
+        add(*range(20 * round, 20 * round + 20))
+        one = subprocess.Popen(command)
+        wanted = 60 if round == 2 else 20 * round + 5
+        until(lambda: offset() >= wanted, 60)  # noqa: B023
+        one.send_signal(signal.SIGKILL)
+        one.wait()
+    expected = Perceptron()
+    for k in range(60):
+        expected.learn_one(*example(k))
+    assert load(path).n_seen_ == offset() == 60
+    assert load(path).predict_proba_one({"size": 3.0}) == expected.predict_proba_one({"size": 3.0})
+
+
 # ---- FastAPI
 
 
@@ -171,9 +213,3 @@ def test_the_commands_of_unit_and_image_are_understood(tmp_path, capsys):
             main(["serve", "--help"])
         said = capsys.readouterr().out
         assert all(option in said for option in options), options
-
-
-def test_the_consumer_of_kafka_has_the_shape_of_that_of_redis():
-    text = (FOLDER / "kafka.py").read_text()
-    compile(text, "kafka.py", "exec")
-    assert 'notes={"offset": offset}' in text and '"enable.auto.commit": False' in text

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
+import resource
 import sqlite3
 import time
+from functools import partial
 
 import pytest
-from harness import PERCEPTRON, example, running, until
+from harness import PERCEPTRON, example, process, request, running, until
 
 from onlineboost import Perceptron, __version__
 from onlineboost.serve import admin, saver
@@ -67,6 +70,30 @@ def test_a_full_disk(service):
     check_goes_on(service)
 
 
+def test_files_that_cannot_grow(tmp_path):
+    """A real limit of the system, which the process has on its files: as a disk that is full."""
+    with process(tmp_path) as (one, address):
+        ask = partial(request, address)
+        ask("PUT", M, PERCEPTRON)
+        for k in range(10):
+            x, y = example(k)
+            ask("POST", M + "/learn", {"features": x, "label": y})
+        before = resource.prlimit(one.pid, resource.RLIMIT_FSIZE)
+        size = (tmp_path / "journal.sqlite-wal").stat().st_size
+        resource.prlimit(one.pid, resource.RLIMIT_FSIZE, (size, before[1]))
+        x, y = example(50)
+        given = {"features": x, "label": y, "id": "again"}
+        status, found = ask("POST", M + "/learn", given)
+        assert (status, found["error"]["message"].startswith("nothing was written")) == (503, True)
+        assert ask("GET", "/readyz")[0] == 503
+        assert ask("POST", M + "/predict", {"features": x})[0] == 200
+        resource.prlimit(one.pid, resource.RLIMIT_FSIZE, before)
+        assert ask("POST", M + "/learn", given)[1]["learned"] is True
+        assert ask("POST", M + "/learn", given)[1]["again"] is True
+        assert ask("GET", "/readyz")[0] == 200
+        assert ask("GET", M)[1]["learned"] == 11
+
+
 def test_a_journal_that_another_process_has_locked(service):
     other = sqlite3.connect(service.service.journal.path, isolation_level=None)
     other.execute("begin immediate")
@@ -118,6 +145,26 @@ def test_tickets_expire_by_journal_time(tmp_path):
             assert service("GET", metrics)[1]["learned"] == learned
 
 
+def test_a_deferred_ticket_waits_from_its_activation_and_is_never_learned_with_the_default_label(tmp_path):
+    with running(tmp_path, settings=Settings(wait=1.0, missing=("small",))) as service:
+        service("PUT", M, PERCEPTRON)
+        for k in range(10):
+            learn(service, k)
+        for id in ("never shown", "shown"):
+            service("POST", M + "/predict", {"features": {"size": 1.0}, "id": id, "defer": True})
+        time.sleep(0.5)
+        assert service("POST", M + "/activate", {"id": "shown"})[1]["activated"] is True
+        until(lambda: service("GET", M + "/metrics")[1]["waiting"] == 0)
+        assert service("GET", M + "/metrics")[1]["learned"] == 11
+        text = "select kind, id, time, payload from events where kind in ('defer', 'activate', 'expire') order by seq"
+        *_, activated, never, shown = service.service.journal.reading().sql(text)
+        assert [json.loads(one[3]) for one in (never, shown)] == [
+            {"ids": ["never shown"], "label": None},
+            {"ids": ["shown"], "label": ["small"]},
+        ]
+        assert (activated[:2], shown[2] - activated[2] > 1.0) == (("activate", "shown"), True)
+
+
 def test_expiry_is_replayed(tmp_path):
     with Service(tmp_path, Settings(wait=0.0, missing=("small",))) as service:
         make(service)
@@ -126,7 +173,7 @@ def test_expiry_is_replayed(tmp_path):
 
         served = service.state.served("m")
         data, found = ask(served.model, {"size": 3.0})
-        service.writer.submit(Ask(served, [("late", data)], [found])).result()
+        service.writer.submit(Ask(served, [("late", data)], [found], set())).result()
         until(lambda: service.journal.sql("select count(*) from events where kind = 'expire'")[0][0])
         until(lambda: served.model.n_seen_ == 6)
         content = contents(served.model, tmp_path)

@@ -7,7 +7,7 @@ import shutil
 import pytest
 from harness import PERCEPTRON, Running, example, running, until
 
-from onlineboost.serve import admin
+from onlineboost.serve import admin, replication
 from onlineboost.serve.errors import StateError
 from onlineboost.serve.limits import Settings
 from onlineboost.serve.service import Service
@@ -171,8 +171,32 @@ def test_a_follower_begins_with_a_snapshot_if_the_journal_was_cut(tmp_path):
             assert follower("GET", M + "/checkpoints")[1][0]["name"] == "c"
 
 
+def test_a_follower_that_begins_with_a_snapshot_knows_deferred_tickets(tmp_path):
+    """Activated, or labeled, after the snapshot: before, both were deferred."""
+    with running(tmp_path / "a", settings=Settings(retain=0.0)) as leader:
+        leader("PUT", M, PERCEPTRON)
+        learn(leader, 8)
+        for id in ("stays", "activated", "labeled"):
+            leader("POST", M + "/predict", {"features": example(1)[0], "id": id, "defer": True})
+        for number in (1, 2):
+            leader("POST", "/v1/snapshot")
+            until(lambda number=number: len(leader.service.snapshots.digests) == number)
+        assert leader.service.writer.submit(admin.Call(first_kept)).result() > 1
+        snapshot = leader("GET", "/v1/status")[1]["snapshot"]
+        leader("POST", M + "/activate", {"id": "activated"})
+        leader("POST", M + "/label", {"id": "labeled", "label": "large"})
+        page = replication.tickets(leader.service.journal, snapshot, "", "")
+        assert {row[1]: row[5] for row in page.rows} == {"activated": None, "labeled": "deferred", "stays": "deferred"}
+        with running(tmp_path / "b", follow=leader.address) as follower:
+            caught_up(follower, leader)
+            for one in (leader, follower):
+                rows = one.service.journal.reading().sql("select id, outcome, time from tickets order by id")
+                found = {id: outcome for id, outcome, _ in rows}
+                assert found == {"activated": None, "labeled": "label", "stays": "deferred"}, found
+
+
 def first_kept(command, writer, now):
-    return writer.journal.sql("select min(seq) from events where kind <> 'ask'")[0][0]
+    return writer.journal.sql("select min(seq) from events where kind not in ('ask', 'defer')")[0][0]
 
 
 def test_a_follower_with_other_bits_says_so(pair):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 from onlineboost.cli import options as o
-from onlineboost.cli.terminal import announce, flush, say
+from onlineboost.cli.terminal import flush, say
 from onlineboost.errors import ConflictError, DataError, MissingPackageError, ParameterError
 
 _NEEDED = "msgspec", "uvicorn", "httptools"
@@ -112,6 +112,7 @@ def serve(
     from onlineboost.serve.alerts import Alerts, Rules, Webhook
     from onlineboost.serve.app import App
     from onlineboost.serve.errors import ServeError, StateError
+    from onlineboost.serve.files import Files
     from onlineboost.serve.limits import Limits, Settings, seconds
     from onlineboost.serve.service import Service
     from onlineboost.serve.tokens import LOOPBACK, Tokens
@@ -145,12 +146,11 @@ def serve(
     try:
         token = follow_token_file.read_text().strip() if follow_token_file is not None else None
         with _folder(dir) as folder, Service(folder, settings, limits, follow, token) as service:
-            for path in models or ():
-                if service.leading and not service.add_file(path.stem, path):
-                    announce(f"model {path.stem}: goes on from {folder}, not from {path}; PUT replaces it")
             app = App(service, tokens, hosts, alerts)
+            files = Files(app, models or [] if service.leading else [])
             with contextlib.ExitStack() as ends:
-                server.run(app, host, port, lambda address: _started(address, folder, demo, ends))
+                server.run(app, host, port, lambda address: files.load(lambda: _started(address, folder, demo, ends)))
+            files.finish()
     except StateError as problem:
         raise DataError(str(problem)) from None
     except ServeError as problem:

@@ -37,8 +37,9 @@ async def put(app: App, request: Request) -> Response:
     name = check_name(request.names[0])
     if request.content_type == "application/json" or request.body.lstrip()[:1] == b"{":
         given = request.read(examples.decoder(messages.NewModel))
-        found = await to_thread(_new_model, given)
-        return Response(await app.write(admin.Create(name, found, keep=False)), 201)
+        with app.state.getting_ready(name):
+            found = await to_thread(_new_model, given)
+            return Response(await app.write(admin.Create(name, found, keep=False)), 201)
     temporary = app.state.blobs / f"{secrets.token_hex(8)}.new"
 
     def accept() -> admin.Put:
@@ -51,11 +52,12 @@ async def put(app: App, request: Request) -> Response:
         finally:
             temporary.unlink(missing_ok=True)
 
-    command = await to_thread(accept)
-    try:
-        return Response(await app.write(command), 201)
-    finally:
-        app.service.snapshots.arriving.discard(command.digest)
+    with app.state.getting_ready(name):
+        command = await to_thread(accept)
+        try:
+            return Response(await app.write(command), 201)
+        finally:
+            app.service.snapshots.arriving.discard(command.digest)
 
 
 def _new_model(given: messages.NewModel) -> OnlineModel:

@@ -8,11 +8,13 @@ from typing import Any
 
 from onlineboost.serve import answers, events, examples, http, messages
 from onlineboost.serve.app import App
-from onlineboost.serve.commands import Ask, Label, Learn, LearnMany
+from onlineboost.serve.commands import Activate, Ask, Label, Learn, LearnMany
 from onlineboost.serve.errors import ServeError
 from onlineboost.serve.http import Request, Response, Route, to_thread
+from onlineboost.serve.limits import check_name
 
 _FEW = 32  # examples that are answered in the event loop
+PATIENCE = 25.0  # seconds that a request waits for a model that is made: clients and proxies wait for 30
 
 
 def new_id() -> str:
@@ -27,7 +29,7 @@ async def predict(app: App, request: Request) -> Response:
         given, several = await to_thread(examples.read, request, messages.Predict, app.limits)
     else:
         given, several = examples.read(request, messages.Predict, app.limits)
-    keeps = request.flag("ticket") or any(one.ticket or one.id is not None for one in given)
+    keeps = request.flag("ticket") or any(one.ticket or one.defer or one.id is not None for one in given)
     if keeps:
         found = await ask(app, request, served, given)
     elif len(given) == 1:
@@ -54,7 +56,8 @@ async def ask(app: App, request: Request, served: Any, given: list[messages.Pred
         return [(id, data) for id, (data, _) in zip(ids, asked, strict=True)], [found for _, found in asked]
 
     tickets, found = work() if len(given) <= _FEW else await to_thread(work)
-    return await app.write(Ask(served, tickets, found))  # type: ignore[no-any-return]
+    deferred = {id for (id, _), one in zip(tickets, given, strict=True) if one.defer}
+    return await app.write(Ask(served, tickets, found, deferred))  # type: ignore[no-any-return]
 
 
 async def _predict_arrow(app: App, request: Request, served: Any) -> Response:
@@ -114,11 +117,27 @@ async def _learn_many(app: App, request: Request, kind: str, payload: bytes, row
 
 
 async def make(app: App, name: str, label: Any) -> None:
-    """Make the default model for labels such as this one, if there is none of the name."""
-    if name not in app.state.models:
-        async with app.one_rebuild:
-            if name not in app.state.models:
-                await app.write(await to_thread(app.service.default_for, name, label))
+    """Make the default model for labels such as this one, if there is none of the name.
+
+    Its code may have to be compiled: a request waits for a while, and is told then to come again.
+    """
+    if name in app.state.models:
+        return
+    task = app.making.get(name)
+    if task is None:
+        check_name(name)
+        app.limits.check("models", len(app.state.models) + len(app.making) + 1, "models")
+        task = app.making[name] = asyncio.create_task(_make(app, name, label))
+        task.add_done_callback(lambda done: (app.making.pop(name), done.cancelled() or done.exception()))
+    done, _ = await asyncio.wait([task], timeout=PATIENCE)
+    if not done:
+        raise app.state.not_ready(name)
+    task.result()
+
+
+async def _make(app: App, name: str, label: Any) -> None:
+    with app.state.getting_ready(name):
+        await app.write(await to_thread(app.service.default_for, name, label))
 
 
 async def label(app: App, request: Request) -> Response:
@@ -129,6 +148,12 @@ async def label(app: App, request: Request) -> Response:
     app.limits.check("rows", len(given), "labels", 413)
     labels = [(examples.check_id(one.id, app.limits), events.Labeled(one.label, one.weight)) for one in given]
     return Response(await app.write(Label(request.names[0], labels, several)))
+
+
+async def activate(app: App, request: Request) -> Response:
+    app.service.check_leading()
+    given = request.read(examples.decoder(messages.Activate))
+    return Response(await app.write(Activate(request.names[0], examples.check_id(given.id, app.limits))))
 
 
 async def explain(app: App, request: Request) -> Response:
@@ -172,6 +197,15 @@ ROUTES = [
         "Learn examples that were answered with an id",
         messages.GiveLabel,
         messages.Labeled,
+    ),
+    Route(
+        "POST",
+        "/v1/models/{model}/activate",
+        activate,
+        "learn",
+        "Let a deferred ticket wait for its label from now on",
+        messages.Activate,
+        messages.Activated,
     ),
     Route(
         "POST",

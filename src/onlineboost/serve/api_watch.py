@@ -28,8 +28,14 @@ def ready(app: App, request: Request) -> Response:
     if app.stopping.is_set():
         problem = "the service stops"
     if problem is not None:
-        raise ServeError(503, problem, "GET /v1/status says more")
-    return Response({"status": "ready"})
+        raise ServeError(503, problem, "GET /v1/status says more", {"retry-after": "5"})
+    state = service.state
+    starting = [name for name in app.starting if name not in state.models]
+    if not state.models:
+        starting += state.coming
+    if starting:
+        raise state.not_ready(starting[0])
+    return Response({"status": "ready", "getting_ready": state.waits()} if state.coming else {"status": "ready"})
 
 
 def status(app: App, request: Request) -> Response:

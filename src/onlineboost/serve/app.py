@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 from onlineboost import __version__
@@ -41,6 +42,9 @@ class App:
         self.stopping = asyncio.Event()
         self.active = 0
         self.one_rebuild = asyncio.Semaphore(1)
+        self.stop: Callable[[], None] = self.stopping.set
+        self.starting: list[str] = []  # models of files that the service starts with
+        self.making: dict[str, asyncio.Task[None]] = {}  # default models that are made ready, by name
         self.streams = 0
         self.samples = Samples()
         self.insights, self.alerts = Insights(), alerts or Alerts()
@@ -182,6 +186,7 @@ class App:
             "waiting_for_writer": writer.n_waiting,
             "clock_behind": round(writer.clock.behind(), 3),
             "problems": [text for text in problems if text is not None],
+            "getting_ready": service.state.waits(),
             "follower": service.follower.facts() if service.follower is not None else None,
             "models": sorted(service.state.models),
         }

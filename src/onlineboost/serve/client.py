@@ -109,9 +109,15 @@ class Client:
         """The predictions for many examples, in one request."""
         return [_prediction(one) for one in self._post("predict", [{"features": row} for row in rows])]
 
-    def ask(self, features: Features, id: str | None = None) -> Prediction:
-        """The prediction for an example whose label comes later, by its id."""
-        return _prediction(self._post("predict", {"features": features, "ticket": True, "id": id or _new_id()}))
+    def ask(self, features: Features, id: str | None = None, defer: bool = False) -> Prediction:
+        """The prediction for an example whose label comes later, by its id; deferred: its wait begins later, too."""
+        given = {"features": features, "ticket": True, "id": id or _new_id()}
+        return _prediction(self._post("predict", given | ({"defer": True} if defer else {})))
+
+    def activate(self, id: str) -> dict[str, Any]:
+        """Let a deferred ticket wait for its label from now on."""
+        found: dict[str, Any] = self._post("activate", {"id": id})
+        return found
 
     def label(self, id: str, label: Any, weight: float = 1.0) -> dict[str, Any]:
         """Learn what was asked, now that its label is known."""

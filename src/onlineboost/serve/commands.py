@@ -82,9 +82,11 @@ class LearnMany(Command):
 class Ask(Command):
     """Keep tickets, so that labels can come by their ids."""
 
-    def __init__(self, served: Served, tickets: list[tuple[str, bytes]], found: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, served: Served, tickets: list[tuple[str, bytes]], found: list[dict[str, Any]], deferred: set[str]
+    ) -> None:
         super().__init__()
-        self.served, self.tickets, self.found = served, tickets, found
+        self.served, self.tickets, self.found, self.deferred = served, tickets, found, deferred
 
     def prepare(self, writer: Writer, now: float) -> None:
         name = self.served.name
@@ -98,11 +100,35 @@ class Ask(Command):
                 self.found[place] = _asked_again(writer, self.served, id, row, data)
         for row, (id, data) in zip(known, self.tickets, strict=True):
             if row is None:
-                self.write(writer, "ask", name, id, data, now)
+                self.write(writer, "defer" if id in self.deferred else "ask", name, id, data, now)
 
     def finish(self, writer: Writer) -> Any:
         _count(self.served, "asked", len(self.events))
         return [{"id": id, **one} for (id, _), one in zip(self.tickets, self.found, strict=True)]
+
+
+class Activate(Command):
+    """Let a deferred ticket wait for its label from now on."""
+
+    def __init__(self, model: str, id: str) -> None:
+        super().__init__()
+        self.model, self.id = model, id
+
+    def prepare(self, writer: Writer, now: float) -> None:
+        writer.state.served(self.model)
+        row = writer.journal.ticket(self.model, self.id)
+        check_known(row, self.id)
+        if row is None or row.outcome != "deferred":
+            self.answer = {"id": self.id, "activated": False, "again": True}
+            return
+        if now - row.time > writer.settings.wait:
+            raise _expired(self.id)
+        self.write(writer, "activate", self.model, self.id, b"", now)
+
+    def finish(self, writer: Writer) -> Any:
+        if not self.events:
+            return self.answer
+        return {"id": self.id, "activated": True, "seq": self.events[0].seq}
 
 
 class Label(Command):
@@ -166,17 +192,20 @@ class Expire(Command):
 
     def prepare(self, writer: Writer, now: float) -> None:
         served = writer.state.served(self.model)
-        waiting = [id for id in self.ids if (row := writer.journal.ticket(self.model, id)) and row.done is None]
+        rows = {id: row for id in self.ids if (row := writer.journal.ticket(self.model, id)) and row.done is None}
+        deferred = [id for id, row in rows.items() if row.outcome == "deferred"]
+        waiting = [id for id, row in rows.items() if row.outcome != "deferred"]
         label = writer.settings.missing
         if label is not None:
             try:
                 check_label(served, label[0], 1.0)
             except ServeError:  # the label is none of this model's
                 label = None
-        if waiting:
-            payload = events.encode(events.Expired(waiting, [*label] if label is not None else None))
-            self.write(writer, "expire", self.model, "", payload, now)
-            _count(served, "expired", len(waiting))
+        for ids, with_label in ((deferred, None), (waiting, label)):
+            if ids:
+                payload = events.encode(events.Expired(ids, [*with_label] if with_label is not None else None))
+                self.write(writer, "expire", self.model, "", payload, now)
+                _count(served, "expired", len(ids))
 
 
 def check_example(served: Served, example: Example) -> None:
@@ -203,8 +232,8 @@ def check_label(served: Served, label: Any, weight: float) -> None:
         ) from None
 
 
-def check_waits(row: TicketRow | None, id: str, payload: bytes) -> None:
-    """Raise an error for an id whose label cannot be learned; one with the same label as before is no error."""
+def check_known(row: TicketRow | None, id: str) -> None:
+    """Raise an error for an id without a ticket, or with one that cannot be used any more."""
     if row is None or row.outcome == "forgotten":
         raise ServeError(
             404, f"no ticket {id!r}: it was never given, or is no longer kept", "POST predict with a ticket"
@@ -213,7 +242,16 @@ def check_waits(row: TicketRow | None, id: str, payload: bytes) -> None:
         raise _expired(id)
     if row.outcome == "replaced":
         raise ServeError(410, f"ticket {id!r} was given by a model that was replaced or removed", "ask again")
-    if row.done is not None and (row.outcome != "label" or row.label != events.digest_of(payload).hex()):
+
+
+def check_waits(row: TicketRow | None, id: str, payload: bytes) -> None:
+    """Raise an error for an id whose label cannot be learned; one with the same label as before is no error."""
+    check_known(row, id)
+    if (
+        row is not None
+        and row.done is not None
+        and (row.outcome != "label" or row.label != events.digest_of(payload).hex())
+    ):
         raise ServeError(409, f"{id!r} was labeled before, differently", "nothing was learned: keep the first label")
 
 

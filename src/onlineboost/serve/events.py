@@ -8,6 +8,8 @@ The state of the service is a function of its events. The kinds, and their paylo
 | put, restore | digest of a model file |
 | remove | nothing: the model is gone |
 | ask | bytes of a ticket: the row as parsed, and the answers given |
+| defer | the same as ask, of a ticket that does not wait yet |
+| activate | nothing: the ticket of this id waits from now on |
 | label | label and weight; the id is that of the ticket |
 | learn | features, label, weight |
 | rows | a list of examples |

@@ -50,7 +50,7 @@ class TicketRow(NamedTuple):
     asked: int  # number of the event with the ticket; 0: an example that was learned at once
     time: float
     done: int | None
-    outcome: str | None  # label, learn, expired, replaced, forgotten
+    outcome: str | None  # label, learn, expired, replaced, forgotten; deferred, while it waits to be activated
     label: str | None
 
 
@@ -262,6 +262,18 @@ def _note_ask(db: sqlite3.Connection, one: Event) -> None:
     db.execute("insert into tickets values (?, ?, ?, ?, null, null, null)", (one.model, one.id, one.seq, one.time))
 
 
+def _note_defer(db: sqlite3.Connection, one: Event) -> None:
+    values = one.model, one.id, one.seq, one.time
+    db.execute("insert into tickets values (?, ?, ?, ?, null, 'deferred', null)", values)
+
+
+def _note_activate(db: sqlite3.Connection, one: Event) -> None:
+    db.execute(
+        "update tickets set time = ?, outcome = null where model = ? and id = ? and outcome = 'deferred'",
+        (one.time, one.model, one.id),
+    )
+
+
 def _note_label(db: sqlite3.Connection, one: Event) -> None:
     db.execute(
         "update tickets set done = ?, outcome = 'label', label = ? where model = ? and id = ?",
@@ -310,6 +322,8 @@ def _note_checkpoint(db: sqlite3.Connection, one: Event) -> None:
 
 _NOTES = {
     "ask": _note_ask,
+    "defer": _note_defer,
+    "activate": _note_activate,
     "label": _note_label,
     "learn": _note_learn,
     "rows": _note_learn,

@@ -15,6 +15,13 @@ class Predict(msgspec.Struct, forbid_unknown_fields=True):
     features: dict[str, Any]
     ticket: bool = False
     id: str | None = None
+    defer: bool = False  # the ticket waits for its label from its activation on
+
+
+class Activate(msgspec.Struct, forbid_unknown_fields=True):
+    """A deferred ticket that waits for its label from now on."""
+
+    id: str
 
 
 class Learn(msgspec.Struct, forbid_unknown_fields=True):
@@ -80,6 +87,15 @@ class Learned(msgspec.Struct, omit_defaults=True):
     id: str | None = None
     prediction: Any = None
     probabilities: dict[str, float] | None = None
+
+
+class Activated(msgspec.Struct, omit_defaults=True):
+    """A ticket that waits now; ``again``: it was no longer deferred."""
+
+    id: str
+    activated: bool
+    again: bool = False
+    seq: int | None = None
 
 
 class Labeled(msgspec.Struct, omit_defaults=True):

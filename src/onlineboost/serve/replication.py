@@ -107,10 +107,13 @@ def tickets(journal: Journal, seq: int, model: str, id: str) -> TicketPage:
             if asked > seq or (not asked and done > seq):
                 found.append((name, one, -1, time, None, None, None))  # it came later: a place in the order only
                 continue
-            waits = done is not None and done > seq
-            found.append((name, one, asked, time, *((None,) * 3 if waits else (done, outcome, label))))
-            given = db.execute(f"select {_EVENT} from events where seq = ?", (asked,)).fetchone() if asked else None
-            asks += [msgspec.convert(given, Event)] if given else []
+            row = db.execute(f"select {_EVENT} from events where seq = ?", (asked,)).fetchone() if asked else None
+            given = msgspec.convert(row, Event) if row else None
+            asks += [given] if given else []
+            if done is not None and done > seq:  # it was waiting
+                deferred = given is not None and given.kind == "defer" and time == given.time
+                done, outcome, label = None, "deferred" if deferred else None, None
+            found.append((name, one, asked, time, done, outcome, label))
     return TicketPage(found, asks)
 
 

@@ -31,6 +31,10 @@ class Server(uvicorn.Server):
                 loop.add_signal_handler(one, self._stop)
         yield
 
+    def end(self) -> None:
+        """Stop soon; any thread may call it."""
+        self.should_exit = True
+
     def _stop(self) -> None:
         app = self.config.app
         if isinstance(app, App):
@@ -65,6 +69,7 @@ def new_server(app: App, host: str, port: int, started: Callable[[str], None] | 
     )
     server = Server(config)
     server.started_at = started
+    app.stop = server.end
     return server
 
 

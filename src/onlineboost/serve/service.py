@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from onlineboost import __version__
+from onlineboost.errors import ModelFileError
 from onlineboost.model import load
 from onlineboost.serve import admin, answers, snapshots
 from onlineboost.serve.commands import Expire
@@ -258,11 +259,19 @@ class Service:
         if check_name(name) in self.state.models:
             return False
         temporary = self.state.blobs / f"{name}-{threading.get_ident()}.new"
+        with self.state.getting_ready(name):
+            self._add_copy(name, path, temporary)
+        return True
+
+    def _add_copy(self, name: str, path: Path, temporary: Path) -> None:
         try:
             shutil.copyfile(path, temporary)
-            command = self.accept(name, temporary)
+            try:
+                command = self.accept(name, temporary)
+            except ModelFileError as problem:
+                problem.args = (str(problem).replace(str(temporary), str(path)),)
+                raise
             self.writer.submit(command).result()
             self.snapshots.arriving.discard(command.digest)
         finally:
             temporary.unlink(missing_ok=True)
-        return True

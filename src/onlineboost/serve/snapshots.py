@@ -206,11 +206,12 @@ def cut(journal: Journal, snapshot: int, before: float, most: int = 1 << 62) -> 
     )
     used = (pages - free) * size
     if used > most:
-        ((first,),) = journal.sql("select coalesce(min(seq), 0) from events where kind <> 'ask'")
+        ((first,),) = journal.sql("select coalesce(min(seq), 0) from events where kind not in ('ask', 'defer')")
         last = max(last, snapshot - int((snapshot - first) * most / (2 * used)))
     journal.sql("delete from tickets where done is not null and done <= ?", (last,))
     journal.sql(
-        "delete from events where seq <= ? and not (kind = 'ask' and seq in (select asked from tickets))", (last,)
+        "delete from events where seq <= ? and not (kind in ('ask', 'defer') and seq in (select asked from tickets))",
+        (last,),
     )
 
 

@@ -6,10 +6,12 @@ same bits.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 import sqlite3
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ from onlineboost.serve.journal import Journal
 from onlineboost.serve.watch import Watch
 
 log = logging.getLogger("onlineboost.serve")
+_LONG = 2.0  # seconds to make a model ready, beyond which the log says so
 _spec = events.decoder(events.Spec)
 _example = events.decoder(Example)
 _examples = events.decoder(list[Example])
@@ -57,9 +60,39 @@ class State:
         self.blobs = folder / "models"
         self.models: dict[str, Served] = {}
         self.seq = 0
+        self.coming: dict[str, float] = {}  # models that are made ready now, and since when; for answers only
+
+    @contextlib.contextmanager
+    def getting_ready(self, name: str) -> Iterator[None]:
+        """A model is loaded, or its code is compiled."""
+        began = self.coming.setdefault(name, time.monotonic())
+        try:
+            yield
+        finally:
+            self.coming.pop(name, None)
+            seconds = time.monotonic() - began
+            if seconds > _LONG:
+                log.info("model %s: ready after %.0f s", name, seconds)
+
+    def waits(self) -> dict[str, float]:
+        """Seconds for which models are being made ready."""
+        now = time.monotonic()
+        return {name: round(now - began, 1) for name, began in [*self.coming.items()]}
+
+    def not_ready(self, name: str) -> ServeError:
+        """The error of a request to a model that is made ready now."""
+        seconds = time.monotonic() - self.coming.get(name, time.monotonic())
+        return ServeError(
+            503,
+            f"model {name!r} is not ready: its code is compiled, for {seconds:.0f} s so far",
+            "send the same request again; the first time on a machine takes about a minute, and GET /readyz tells",
+            {"retry-after": "5"},
+        )
 
     def served(self, name: str) -> Served:
         found = self.models.get(name)
+        if found is None and name in self.coming:
+            raise self.not_ready(name)
         if found is None:
             known = ", ".join(sorted(self.models)) or "none yet"
             raise ServeError(404, f"no model {name[:80]!r}: there is {known}", "PUT a model file, or POST learn")

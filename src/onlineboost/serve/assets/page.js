@@ -128,6 +128,13 @@ function showAlerts(alerts, problems) {
   $("alerts").replaceChildren(...(rows.length ? rows : [element("li", { className: "note", textContent: "None." })]));
 }
 
+function showReady(waits) {
+  const names = Object.keys(waits);
+  $("ready").hidden = !names.length;
+  const text = names.map((name) => `${name}: compiling its code, for ${Math.round(waits[name])} s so far.`).join(" ");
+  $("ready").textContent = `${text} The first time on a machine takes about a minute.`;
+}
+
 // ---- what was done
 
 function choose(one) {
@@ -197,8 +204,9 @@ function onMetrics(overview) {
   if (!names.includes(current)) switchTo(names[0] ?? "");
   $("model").value = current;
   $("choice").hidden = names.length < 1;
-  $("empty").hidden = names.length > 0;
   const { status } = overview;
+  showReady(status.getting_ready);
+  $("empty").hidden = names.length > 0 || !$("ready").hidden;
   $("state").textContent = `${status.role}, event ${number(status.seq)}${status.problems.length ? `; ${status.problems.join("; ")}` : ""}`;
   seen.before = seen.overview;
   seen.overview = overview;
