@@ -210,6 +210,6 @@ def test_the_commands_of_unit_and_image_are_understood(tmp_path, capsys):
         assert words[0].endswith("onlineboost")
         options = [word for word in words[1:] if word.startswith("--")]
         with contextlib.suppress(SystemExit):
-            main(["serve", "--help"])
+            main(["serve", "--help-all"])
         said = capsys.readouterr().out
         assert all(option in said for option in options), options

@@ -137,6 +137,19 @@ def test_a_model_is_chosen_and_kept_in_the_address(service, tab):
 
 
 @needs_browser
+def test_a_model_that_is_compiled_is_named(tmp_path, tab):
+    with running(tmp_path) as one:
+        tab.open(one.address)
+        tab.until("!document.querySelector('#empty').hidden")
+        with one.service.state.getting_ready("clicks"):
+            tab.until("document.querySelector('#ready').textContent.includes('Compiling the code of clicks')")
+            assert tab.run("document.querySelector('#empty').hidden && !document.querySelector('#tiles').offsetParent")
+        tab.until("document.querySelector('#ready').hidden")
+        assert one("PUT", "/v1/models/m", PERCEPTRON)[0] == 201
+        tab.until("document.querySelector('#tiles').offsetParent && document.querySelector('#empty').hidden")
+
+
+@needs_browser
 def test_a_token_is_asked_for(tmp_path, tab):
     with running(tmp_path, tokens=Tokens([("read", b"r" * 20)])) as service:
         tab.open(service.address + "/")

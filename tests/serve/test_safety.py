@@ -80,12 +80,15 @@ def test_limits_name_themselves(tmp_path):
     limits = Limits(body_mb=1, rows=5, features=4, name_length=8, models=1, checkpoints=1, model_mb=1)
     with running(tmp_path, limits=limits) as service:
         assert service("PUT", M, PERCEPTRON)[0] == 201
-        one = {"features": {"size": 1.0}, "label": "small"}
+        one_more = {"features": {"size": 1.0}}
+        one = {**one_more, "label": "small"}
         for status, flag, given in (
             (413, "--max-body-mb", ("POST", M + "/learn", b" " * (1 << 20) + b"{}")),
             (413, "--max-rows", ("POST", M + "/learn", [one] * 6)),
             (413, "--max-features", ("POST", M + "/predict", {"features": {str(k): 1 for k in range(5)}})),
             (422, "--max-name-length", ("POST", M + "/predict", {"features": {"a long name": 1}})),
+            (413, "--max-features", ("POST", M + "/predict", [one_more, {"features": {str(k): 1 for k in range(5)}}])),
+            (422, "--max-name-length", ("POST", M + "/learn", [one, {**one, "features": {"a long name": 1}}])),
             (422, "--max-name-length", ("POST", M + "/learn", {**one, "id": "a long id"})),
             (422, "--max-models", ("PUT", "/v1/models/other", PERCEPTRON)),
             (413, "--max-model-mb", ("PUT", M, b"x" * ((1 << 20) + 1))),

@@ -13,12 +13,11 @@ from onlineboost.parameters import build
 from onlineboost.serve import admin, examples, messages
 from onlineboost.serve.app import App
 from onlineboost.serve.errors import ServeError
-from onlineboost.serve.http import Request, Response, Route, to_thread
+from onlineboost.serve.http import FILE, Request, Response, Route, to_thread
 from onlineboost.serve.limits import check_name
 from onlineboost.serve.saver import copied
 from onlineboost.serve.state import begin, warm
 
-FILE = "application/octet-stream"
 _TASKS = "classification", "regression"
 _NONSENSE = TypeError, ValueError, KeyError, AttributeError, ArithmeticError, IndexError
 
@@ -176,7 +175,7 @@ ROUTES = [
         limit="model_mb",
     ),
     Route("DELETE", _M, remove, "admin", "Remove a model"),
-    Route("GET", _M + "/file", file, "read", "The model as a file for onlineboost.load"),
+    Route("GET", _M + "/file", file, "read", "The model as a file for onlineboost.load", type=FILE),
     Route("GET", _M + "/checkpoints", checkpoints, "read", "All checkpoints of a model"),
     Route("POST", _M + "/checkpoints", checkpoint, "admin", "Keep the state of a model", messages.NewCheckpoint),
     Route("DELETE", _M + "/checkpoints/{checkpoint}", uncheckpoint, "admin", "Delete a checkpoint"),

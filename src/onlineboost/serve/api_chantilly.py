@@ -245,9 +245,9 @@ def stream_events(app: App, request: Request) -> Response:
 ROUTES = [
     Route("GET", "/api/init", flavor, "read", "chantilly: the flavor"),
     Route("POST", "/api/init", init, "admin", "chantilly: set the flavor", Init),
-    Route("GET", "/api/model", file, "read", "chantilly: the default model as a file"),
+    Route("GET", "/api/model", file, "read", "chantilly: the default model as a file", type=http.FILE),
     Route("POST", "/api/model", put, "admin", "chantilly: put a model file", limit="model_mb"),
-    Route("GET", "/api/model/{model}", file, "read", "chantilly: a model as a file"),
+    Route("GET", "/api/model/{model}", file, "read", "chantilly: a model as a file", type=http.FILE),
     Route("POST", "/api/model/{model}", put, "admin", "chantilly: put a model file", limit="model_mb"),
     Route("POST", "/api/model/{flavor}/{model}", put, "admin", "riverapi: put a model file", limit="model_mb"),
     Route("DELETE", "/api/model/{model}", remove, "admin", "chantilly: remove a model"),
@@ -257,6 +257,8 @@ ROUTES = [
     Route("POST", "/api/label", label, "learn", "riverapi: label", Identified),
     Route("GET", "/api/metrics", metrics, "read", "chantilly: metrics"),
     Route("GET", "/api/stats", stats, "read", "chantilly: durations"),
-    Route("GET", "/api/stream/metrics", stream_metrics, "read", "chantilly: metrics as they change"),
-    Route("GET", "/api/stream/events", stream_events, "read", "chantilly: examples as they are learned"),
+    Route("GET", "/api/stream/metrics", stream_metrics, "read", "chantilly: metrics as they change", type=stream.TYPE),
+    Route(
+        "GET", "/api/stream/events", stream_events, "read", "chantilly: examples as they are learned", type=stream.TYPE
+    ),
 ]

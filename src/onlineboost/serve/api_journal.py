@@ -11,7 +11,7 @@ import msgspec
 from onlineboost.serve import admin, replication
 from onlineboost.serve.app import App
 from onlineboost.serve.errors import ServeError
-from onlineboost.serve.http import Request, Response, Route, to_thread
+from onlineboost.serve.http import FILE, Request, Response, Route, to_thread
 
 MSGPACK = "application/msgpack"
 _MOST_WAIT = 30  # seconds of a long poll
@@ -81,9 +81,9 @@ async def digest(app: App, request: Request) -> Response:
 
 
 ROUTES = [
-    Route("GET", "/v1/journal", journal, "admin", "Events after an event number, for followers"),
-    Route("GET", "/v1/journal/snapshot", snapshot, "admin", "The last snapshot, for followers"),
-    Route("GET", "/v1/journal/tickets", tickets, "admin", "Tickets of a snapshot, for followers"),
-    Route("GET", "/v1/journal/files/{digest}", file, "admin", "A model file of a snapshot, for followers"),
+    Route("GET", "/v1/journal", journal, "admin", "Events after an event number, for followers", type=MSGPACK),
+    Route("GET", "/v1/journal/snapshot", snapshot, "admin", "The last snapshot, for followers", type=MSGPACK),
+    Route("GET", "/v1/journal/tickets", tickets, "admin", "Tickets of a snapshot, for followers", type=MSGPACK),
+    Route("GET", "/v1/journal/files/{digest}", file, "admin", "A model file of a snapshot, for followers", type=FILE),
     Route("GET", "/v1/digest", digest, "read", "Digests of all models after an event"),
 ]

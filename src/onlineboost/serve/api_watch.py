@@ -47,7 +47,7 @@ def prometheus_text(app: App, request: Request) -> Response:
 
 
 def events(app: App, request: Request) -> Response:
-    return Response(parts=stream.events(app), type="text/event-stream")
+    return Response(parts=stream.events(app), type=stream.TYPE)
 
 
 def openapi_document(app: App, request: Request) -> Response:
@@ -63,7 +63,7 @@ def _document() -> bytes:
 
 def the_page(app: App, request: Request) -> Response:
     body, headers = page.made()
-    return Response(body=body, type="text/html; charset=utf-8", headers=headers)
+    return Response(body=body, type=page.TYPE, headers=headers)
 
 
 async def insight(app: App, request: Request) -> Response:
@@ -74,10 +74,10 @@ async def insight(app: App, request: Request) -> Response:
 ROUTES = [
     Route("GET", "/healthz", live, "open", "Whether the process works"),
     Route("GET", "/readyz", ready, "open", "Whether requests are answered and written"),
-    Route("GET", "/", the_page, "open", "The page"),
+    Route("GET", "/", the_page, "open", "The page", type=page.TYPE),
     Route("GET", "/openapi.json", openapi_document, "open", "This document"),
-    Route("GET", "/metrics", prometheus_text, "read", "Metrics for Prometheus"),
+    Route("GET", "/metrics", prometheus_text, "read", "Metrics for Prometheus", type=prometheus.TYPE),
     Route("GET", "/v1/models/{model}/insight", insight, "read", "Members, strongest features, calibration, history"),
-    Route("GET", "/v1/events", events, "read", "Metrics and examples as server-sent events"),
+    Route("GET", "/v1/events", events, "read", "Metrics and examples as server-sent events", type=stream.TYPE),
     Route("GET", "/v1/status", status, "read", "Role, epoch, position, problems"),
 ]

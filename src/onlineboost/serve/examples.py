@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -31,11 +31,13 @@ def read(request: http.Request, kind: Any, limits: Limits) -> tuple[list[Any], b
         found = request.read(decoder(kind, several))
         found = found if several else [found]
     limits.check("rows", len(found), "examples", 413)
-    for one in found:
-        check_features(one.features, limits)
-        given = getattr(one, "id", None)
-        if given is not None:
-            check_id(given, limits)
+    if len(found) == 1:
+        check_features(found[0].features, limits)
+    elif found:
+        limits.check("features", max(map(len, [one.features for one in found])), "features", 413)
+        check_names(set().union(*[one.features for one in found]), limits)
+    for id in [one.id for one in found if one.id is not None]:
+        check_id(id, limits)
     return found, several
 
 
@@ -55,8 +57,12 @@ def check_features(features: dict[str, Any], limits: Limits) -> None:
     """Raise an error for too many features, or names that are too long."""
     if len(features) > limits.features:
         limits.check("features", len(features), "features", 413)
-    if features and len(max(features, key=len)) > limits.name_length:
-        limits.check("name_length", len(max(features, key=len)), "characters in the name of a feature")
+    check_names(features, limits)
+
+
+def check_names(names: Collection[str], limits: Limits) -> None:
+    if names and len(max(names, key=len)) > limits.name_length:
+        limits.check("name_length", len(max(names, key=len)), "characters in the name of a feature")
 
 
 def check_id(id: str, limits: Limits) -> str:

@@ -17,6 +17,7 @@ from onlineboost.serve.errors import ServeError, as_serve_error
 
 log = logging.getLogger("onlineboost.serve")
 JSON, NDJSON, ARROW = "application/json", "application/x-ndjson", "application/vnd.apache.arrow.stream"
+FILE = "application/octet-stream"
 SAFE = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
 _DRAINED = 4 << 20  # bytes beyond the limit that are read, so that a client hears the answer
 _encode = msgspec.json.Encoder().encode
@@ -95,6 +96,7 @@ class Route(NamedTuple):
     takes: Any = None  # the kind of the body
     gives: Any = None
     limit: str = "body_mb"
+    type: str = JSON  # of the answer
 
 
 class Routes:

@@ -9,7 +9,8 @@ from typing import Any
 from onlineboost.errors import ParameterError
 from onlineboost.serve.errors import ServeError
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}"  # of models and checkpoints
+_NAME = re.compile(NAME)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 

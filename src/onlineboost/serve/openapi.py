@@ -9,9 +9,11 @@ import msgspec
 
 from onlineboost import __version__
 from onlineboost.serve import messages
-from onlineboost.serve.http import ARROW, JSON, NDJSON, Route
+from onlineboost.serve.http import ARROW, FILE, JSON, NDJSON, Route
+from onlineboost.serve.limits import NAME
 
 _WORDS = {"model": "Name of the model.", "checkpoint": "Name of the checkpoint.", "id": "Id of the example."}
+_NAMED = ("model", "checkpoint")  # parameters of this form
 _ERRORS = {
     "400": "The body is not JSON.",
     "401": "A token is needed.",
@@ -26,6 +28,8 @@ _ERRORS = {
     "503": "Nothing was written; the same request can be sent again.",
 }
 _TEXT = {"type": "string"}
+_NAME = {"type": "string", "pattern": f"^{NAME}$"}
+_BYTES = {"schema": {"type": "string", "format": "binary"}}
 _MANY = ("predict", "learn", "label")  # bodies that may be arrays
 
 
@@ -55,13 +59,21 @@ def _operation(route: Route, by_kind: dict[Any, Any]) -> dict[str, Any]:
         gives = {
             "schema": {"anyOf": [gives["schema"], {"type": "array", "items": gives["schema"]}, {"type": "object"}]}
         }
-    answer = {"description": route.summary, "content": {"application/json": gives}}
+    answer = {"description": route.summary, "content": {route.type: gives if route.type == JSON else _BYTES}}
+    if route.path.endswith("/predict") and many:
+        answer["content"] |= {NDJSON: _BYTES, ARROW: _BYTES}
     error = {"application/json": {"schema": by_kind[messages.Error]}}
     found: dict[str, Any] = {
         "operationId": f"{route.method.lower()}_{place}",
         "summary": route.summary,
         "parameters": [
-            {"name": name, "in": "path", "required": True, "description": _WORDS.get(name, ""), "schema": _TEXT}
+            {
+                "name": name,
+                "in": "path",
+                "required": True,
+                "description": _WORDS.get(name, ""),
+                "schema": _NAME if name in _NAMED else _TEXT,
+            }
             for name in names
         ],
         "responses": {
@@ -79,6 +91,8 @@ def _operation(route: Route, by_kind: dict[Any, Any]) -> dict[str, Any]:
         schema = {"anyOf": [schema, {"type": "array", "items": schema}]} if many else schema
         content: dict[str, Any] = {JSON: {"schema": schema}}
         if many and not route.path.endswith("label"):
-            content |= {NDJSON: {"schema": _TEXT}, ARROW: {"schema": {"type": "string", "format": "binary"}}}
+            content |= {NDJSON: {"schema": _TEXT}, ARROW: _BYTES}
+        if route.limit == "model_mb":
+            content[FILE] = _BYTES
         found["requestBody"] = {"required": True, "content": content}
     return found

@@ -7,6 +7,8 @@ import functools
 import hashlib
 from importlib.resources import files
 
+TYPE = "text/html; charset=utf-8"
+
 
 @functools.cache
 def made() -> tuple[bytes, dict[str, str]]:

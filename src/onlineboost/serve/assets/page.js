@@ -131,8 +131,8 @@ function showAlerts(alerts, problems) {
 function showReady(waits) {
   const names = Object.keys(waits);
   $("ready").hidden = !names.length;
-  const text = names.map((name) => `${name}: compiling its code, for ${Math.round(waits[name])} s so far.`).join(" ");
-  $("ready").textContent = `${text} The first time on a machine takes about a minute.`;
+  const text = names.map((name) => `Compiling the code of ${name}, for ${Math.round(waits[name])} s so far.`).join(" ");
+  $("ready").textContent = `${text} This takes about a minute, once on a machine; until then, requests to this model have to wait.`;
 }
 
 // ---- what was done
@@ -206,6 +206,7 @@ function onMetrics(overview) {
   $("choice").hidden = names.length < 1;
   const { status } = overview;
   showReady(status.getting_ready);
+  $("main").classList.toggle("bare", !names.length);
   $("empty").hidden = names.length > 0 || !$("ready").hidden;
   $("state").textContent = `${status.role}, event ${number(status.seq)}${status.problems.length ? `; ${status.problems.join("; ")}` : ""}`;
   seen.before = seen.overview;
