@@ -259,7 +259,7 @@ def measure(rounds: int, seconds: float, only: list[str]) -> dict[str, Any]:
     cases = {case: {key: statistics.median(run[key] for run in each) for key in each[0]} for case, each in runs.items()}
     for case, each in runs.items():
         cases[case]["best_p99"] = min(run["p99"] for run in each)
-    return {"rounds": rounds, "flush_ms": statistics.median(flushes), "load": os.getloadavg()[1], "cases": cases}
+    return {"rounds": rounds, "flush_ms": statistics.median(flushes), "cases": cases}
 
 
 # ---- text
@@ -283,7 +283,7 @@ def blocks() -> dict[str, str]:
         "learn ratio": ratio("learn", "flask learn"),
         "linear predict ratio": ratio("predict", "flask linear predict"),
         "linear learn ratio": ratio("learn", "flask linear learn"),
-        "flush": f"{found['flush_ms']:.1f} ms",
+        "flush": f"{found['flush_ms']:.2g} ms",
         "together": f"{cases['learn']['together']:.0f}",
     }
 
