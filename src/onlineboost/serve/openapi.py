@@ -59,9 +59,10 @@ def _operation(route: Route, by_kind: dict[Any, Any]) -> dict[str, Any]:
         gives = {
             "schema": {"anyOf": [gives["schema"], {"type": "array", "items": gives["schema"]}, {"type": "object"}]}
         }
-    answer = {"description": route.summary, "content": {route.type: gives if route.type == JSON else _BYTES}}
+    types: dict[str, Any] = {route.type: gives if route.type == JSON else _BYTES}
     if route.path.endswith("/predict") and many:
-        answer["content"] |= {NDJSON: _BYTES, ARROW: _BYTES}
+        types |= {NDJSON: _BYTES, ARROW: _BYTES}
+    answer = {"description": route.summary, "content": types}
     error = {"application/json": {"schema": by_kind[messages.Error]}}
     found: dict[str, Any] = {
         "operationId": f"{route.method.lower()}_{place}",
