@@ -58,7 +58,8 @@ class _Whole(JITCodeLibrary):  # type: ignore[misc]
         """Take in each part once, wherever it is called."""
         parts = _parts(self, {})
         self._linking_libraries.clear()
-        self._reload_init.update(*(part._reload_init for part in parts))  # noqa: SLF001  as in the method extended
+        if hasattr(self, "_reload_init"):  # from Numba 0.63 on
+            self._reload_init.update(*(part._reload_init for part in parts))  # noqa: SLF001  as in the method extended
         _link(self._final_module, parts)
         super().finalize()
 
