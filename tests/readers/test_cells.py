@@ -118,8 +118,8 @@ def test_an_id_of_64_bits_in_a_file_names_the_column_and_the_options(tmp_path, c
 def test_large_integers_are_our_own_errors_in_python(value):
     expected = "number of magnitude at most 1e.?18"
     rows = {"list": [[value], [1]], "array": np.array([[value], [1]], object), "dicts": [{"a": value}, {"a": 1}]}
-    rows["frame"] = pd.DataFrame({"a": [value, 1]})
-    rows["words"] = pd.DataFrame({"a": [value, 1], "b": ["x", "y"]})
+    rows["frame"] = pd.DataFrame({"a": [value, 1]}, dtype=object)  # early versions of pandas would convert it
+    rows["words"] = pd.DataFrame({"a": [value, 1], "b": ["x", "y"]}, dtype=object)
     for name, X in rows.items():
         with pytest.raises(DataError, match=rf"{expected}.*ids, .*(strings|words)"):
             Linear().fit(X, [0, 1])
