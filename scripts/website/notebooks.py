@@ -9,9 +9,11 @@ import contextlib
 import io
 import json
 import re
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
@@ -69,23 +71,27 @@ def cells(text: str) -> list[Cell]:
     return found
 
 
-def run(path: Path, names: dict[str, Any] | None = None) -> list[Outcome]:
-    """Run the cells in order, in ``names``; warnings are not shown, errors name the line of the file."""
+def run(path: Path) -> tuple[list[Outcome], dict[str, Any]]:
+    """Run the cells in order; also returns the names that they define.
+
+    Warnings are not shown. An error names the line of the file.
+    """
     import matplotlib
 
-    names = {} if names is None else names
-    names["__name__"] = path.stem
-    done = []
+    module = ModuleType(f"notebook_{path.stem}")
+    names, done = vars(module), []
     backend = matplotlib.get_backend()
     matplotlib.use("svg")
+    sys.modules[module.__name__] = module  # dataclasses look for the module of a class
     try:
         with matplotlib.rc_context(STYLE), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for cell in cells(path.read_text()):
                 done.append(_run(cell, path, names) if cell.is_code else Outcome())
     finally:
+        del sys.modules[module.__name__]
         matplotlib.use(backend)
-    return done
+    return done, names
 
 
 def _run(cell: Cell, path: Path, names: dict[str, Any]) -> Outcome:
