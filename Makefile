@@ -14,7 +14,7 @@ PIP := pip>=25.1
 # Tests with other versions: all but comparisons with other libraries, whose versions differ too.
 TRIED := -n 2 --dist loadgroup -q -o filterwarnings= tests/data tests/readers tests/storage tests/engine tests/fitted tests/cli tests/ensembles -k "not vw"
 
-.PHONY: help demo setup test check browser river lowest pythons wheel format reproduce bench ledger compare figures pages docs clean
+.PHONY: help demo setup test check browser river lowest pythons wheel release format reproduce bench ledger compare figures pages docs clean
 
 help:  ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -63,7 +63,7 @@ lowest: lowest.txt  ## the tests with the lowest versions that pyproject.toml al
 
 pythons:  ## the tests with every Python of PYTHONS that this machine has
 	for python in $(PYTHONS); do \
-		command -v $$python > /dev/null || { echo "$$python: not on this machine"; continue; }; \
+		$$python --version > /dev/null 2>&1 || { echo "$$python: not on this machine"; continue; }; \
 		$$python -m venv $(VENV)-$$python && \
 		$(VENV)-$$python/bin/python -m pip install --quiet --upgrade '$(PIP)' && \
 		$(VENV)-$$python/bin/python -m pip install --quiet --editable '.[plot]' --group test && \
@@ -82,6 +82,9 @@ wheel:  ## two wheels and an sdist in dist/: one for this platform with compiled
 	[ "$$built" ] || { echo "none of $(PYTHONS) is on this machine: make wheel PYTHONS=..."; exit 1; }; \
 	$$built -m build --no-isolation --wheel && rm -rf src/onlineboost/compiled/ahead && \
 	$$built -m build --no-isolation --sdist --wheel && $$built -m twine check --strict dist/*
+
+release: $(VENV)/.docs  ## version, changelog, packages in dist/ tried in empty environments, bill of materials, site; nothing is uploaded
+	$(BIN)/python scripts/release.py $(OPTIONS)
 
 format: $(DEVELOP)  ## put the code into the project's form
 	$(BIN)/ruff check --fix .

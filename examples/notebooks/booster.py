@@ -1,13 +1,16 @@
 # %% [markdown]
 # # A booster of your own, against the theory
 #
-# Boosting makes a strong learner out of weak ones. How strong, is a theorem; whether your own idea for a booster is any good, is an experiment. In this example we write a booster in a dozen
-# lines, run it on learners whose quality we choose, and compare it with what is possible at all, and then with real learners on real data.
+# Boosting makes a strong learner out of weak ones. How strong, is a theorem; whether your own idea for a booster
+# is any good, is an experiment. In this example we write a booster in a dozen lines, run it on learners whose
+# quality we choose, and compare it with what is possible at all, and then with real learners on real data.
 #
 # ## The booster
 #
-# The committee votes by majority. What is left to decide is the weight with which each learner learns an example: ours learns an example with a small weight if the learners before it get it
-# right already, and with a large one if they do not. `s` is their lead. Two functions and a state are all that a booster consists of; they are compiled when the model first learns.
+# The committee votes by majority. What is left to decide is the weight with which each learner learns an example:
+# ours learns an example with a small weight if the learners before it get it right already, and with a large one
+# if they do not. `s` is their lead. Two functions and a state are all that a booster consists of; they are
+# compiled when the model first learns.
 
 # %%
 import math
@@ -53,8 +56,9 @@ class Focus(Booster, state=State, vote=vote, round=round):
 # %% [markdown]
 # ## Learners of known quality
 #
-# A weak learner with *edge* 0.1 is right in 60 % of the cases. `theory.Simulated` makes learners that are right exactly that often, independently of each other. Then the error of a majority of N of them is the
-# tail of a binomial distribution, and no committee can do better.
+# A weak learner with *edge* 0.1 is right in 60 % of the cases. `theory.Simulated` makes learners that are right
+# exactly that often, independently of each other. Then the error of a majority of N of them is the tail of a
+# binomial distribution, and no committee can do better.
 
 # %%
 EDGE, EXAMPLES = 0.1, 20_000
@@ -84,12 +88,14 @@ ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
 ax.legend()
 
 # %% [markdown]
-# The points lie on the curve. But this test was too easy: coins do not care about weights, and any majority passes it, boosting or not.
+# The points lie on the curve. But this test was too easy: coins do not care about weights, and any majority
+# passes it, boosting or not.
 #
 # ## Learners that learn
 #
-# Small trees on the 20,000 letters that come with the package (A-M or N-Z?) are another matter: given the same examples they all make the same mistakes, and a plain majority of them gains little. Now
-# the weights have to earn their keep.
+# Small trees on the 20,000 letters that come with the package (A-M or N-Z?) are another matter: given the same
+# examples they all make the same mistakes, and a plain majority of them gains little. Now the weights have to
+# earn their keep.
 
 # %%
 X, y = load_letter()
@@ -110,20 +116,23 @@ for name, error in errors.items():
 #
 # ## What has it learned?
 #
-# `edges_` is the edge of each learner over guessing, on the examples as they were weighted for it (from 0 to 1: twice the edge of the theory). The first tree gets the whole problem; those behind it get what is left
-# over, and it gets harder along the chain. That is boosting at work.
+# `edges_` is the edge of each learner over guessing, on the examples as they were weighted for it (from 0 to 1:
+# twice the edge of the theory). The first tree gets the whole problem; those behind it get what is left over, and
+# it gets harder along the chain. That is boosting at work.
 
 # %%
 model = Focus(tree).fit(X, y)
 for k in (0, 1, 2, 5, 10, 20):
-    weight = model.weight_sums_[k] / len(y)
-    print(f"learner {k + 1:>2}: edge {model.edges_[k]:.2f}, average weight {weight:.2f}  {'#' * int(40 * model.edges_[k])}")
+    edge, weight = model.edges_[k], model.weight_sums_[k] / len(y)
+    print(f"learner {k + 1:>2}: edge {edge:.2f}, average weight {weight:.2f}  {'#' * int(40 * edge)}")
 needed = theory.n_learners(0.05, 0.1, coin="weight")
-print(f"\nIf every learner kept an edge of 0.1, {needed} would be enough for an error of 5 %: Online BBM guarantees it.")
+print(f"\nOnline BBM guarantees an error of 5 % with {needed} learners, if each keeps an edge of 0.1.")
 
 # %% [markdown]
 # ## Next
 #
-# - The contract of the two functions, threads, saving, and how the command line finds your booster: [write your own booster](../../docs/write-your-own-booster.md).
+# - The contract of the two functions, threads, saving, and how the command line finds your booster: [write your
+#   own booster](../../docs/write-your-own-booster.md).
 # - What can be proved, with its code and its tests: [theory](../../docs/theory.md).
-# - A booster proves itself on many streams, not on one: `onlineboost tune` and [`tune`](../../docs/tuning.md) compare it with the others in one pass.
+# - A booster proves itself on many streams, not on one: `onlineboost tune` and [`tune`](../../docs/tuning.md)
+#   compare it with the others in one pass.

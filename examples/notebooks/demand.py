@@ -1,13 +1,14 @@
 # %% [markdown]
 # # Demand with prediction intervals
 #
-# A bakery wants to know how many loaves it will sell in each hour. One number is not enough to bake by: too few, and customers leave; too many, and bread is thrown away. So the model
-# predicts an interval, and the bakery chooses how careful to be.
+# A bakery wants to know how many loaves it will sell in each hour. One number is not enough to bake by: too few,
+# and customers leave; too many, and bread is thrown away. So the model predicts an interval, and the bakery
+# chooses how careful to be.
 #
 # ## The data
 #
-# The sales are generated: one and a half years of opening hours, in which sales depend on the hour, the weekday, the weather, promotions and holidays, grow slowly, and fall when a competitor opens
-# across the street.
+# The sales are generated: one and a half years of opening hours, in which sales depend on the hour, the weekday,
+# the weather, promotions and holidays, grow slowly, and fall when a competitor opens across the street.
 
 # %%
 import matplotlib.pyplot as plt
@@ -49,8 +50,9 @@ print(X.assign(sold=sold).iloc[[0, 1, 2, -2, -1]].to_string(index=False))
 # %% [markdown]
 # ## Predict a week, then learn it
 #
-# Every Sunday evening the bakery plans its week; a week later it knows what was sold. The loop does the same, with 84 hours at a time. The time needs no preparation: year, month, weekday and hour
-# become features by themselves.
+# Every Sunday evening the bakery plans its week; a week later it knows what was sold. The loop does the same,
+# with 84 hours at a time. The time needs no preparation: year, month, weekday and hour become features by
+# themselves.
 
 # %%
 model = OnlineBoostRegressor()
@@ -66,8 +68,9 @@ for first in range(0, DAYS, 7):
 # %% [markdown]
 # ## Two numbers to look at
 #
-# The mean absolute error says how good the prediction is; compare it with something simple, here the sales of the same hour a week ago. The coverage says whether the interval is honest: 90 % of
-# the hours should lie in it, no more and no less.
+# The mean absolute error says how good the prediction is; compare it with something simple, here the sales of the
+# same hour a week ago. The coverage says whether the interval is honest: 90 % of the hours should lie in it, no
+# more and no less.
 
 # %%
 last_week = np.concatenate([np.full(7 * len(HOURS), np.nan), sold[: -7 * len(HOURS)]])
@@ -93,12 +96,14 @@ print(f"week before: {inside[(day >= 392) & (day < 399)].mean():.0%} in the inte
 print(f"week of the opening: {inside[(day >= 400) & (day < 406)].mean():.0%}, later: {inside[day >= 406].mean():.0%}")
 
 # %% [markdown]
-# In the week of the opening the plan was made without knowing of it, and too many hours fall below the interval. A week later the model has learned the new level.
+# In the week of the opening the plan was made without knowing of it, and too many hours fall below the interval.
+# A week later the model has learned the new level.
 #
 # ## From an interval to a decision
 #
-# A missed sale costs 2.00, a loaf left over 0.70. Then the best number to bake is not the expected one, but the one that is enough in 2.00 / 2.70 = 74 % of the hours: about the upper end of the 50 %
-# interval, which is exceeded by a quarter of them.
+# A missed sale costs 2.00, a loaf left over 0.70. Then the best number to bake is not the expected one, but the
+# one that is enough in 2.00 / 2.70 = 74 % of the hours: about the upper end of the 50 % interval, which is
+# exceeded by a quarter of them.
 
 # %%
 planned = day >= 60
@@ -122,7 +127,10 @@ for name, loaves in [*model.explain(saturday)[0].items()][:3]:
 # %% [markdown]
 # ## Next
 #
-# - **Keep learning.** Intervals are honest because labels keep coming; a model that is left alone keeps the margins and the level of its last week
-#   ([predictions without new labels](../../docs/regression.md#predictions-without-new-labels)).
-# - **Yesterday's sales as a feature**, if you plan an hour ahead rather than a week: `OnlineBoostRegressor(lag=1)` ([lagged labels](../../docs/lagged-labels.md)).
-# - **Your own file**: `onlineboost train sales.csv --label sold -o sales.model`, then `onlineboost predict` writes the prediction and both ends of the interval.
+# - **Keep learning.** Intervals are honest because labels keep coming; a model that is left alone keeps the
+#   margins and the level of its last week ([predictions without new
+#   labels](../../docs/regression.md#predictions-without-new-labels)).
+# - **Yesterday's sales as a feature**, if you plan an hour ahead rather than a week:
+#   `OnlineBoostRegressor(lag=1)` ([lagged labels](../../docs/lagged-labels.md)).
+# - **Your own file**: `onlineboost train sales.csv --label sold -o sales.model`, then `onlineboost predict`
+#   writes the prediction and both ends of the interval.

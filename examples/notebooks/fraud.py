@@ -1,14 +1,15 @@
 # %% [markdown]
 # # Fraud: rare and delayed labels
 #
-# One payment in forty is a fraud, and you learn which one weeks later, when the card holder complains. Nobody reports a payment that was fine: silence is
-# the label. This example scores payments as they come, learns from labels that are two weeks late, and measures the model by the question that a fraud team asks: *if we
-# can check five payments a day, how many frauds do we stop?*
+# One payment in forty is a fraud, and you learn which one weeks later, when the card holder complains. Nobody
+# reports a payment that was fine: silence is the label. This example scores payments as they come, learns from
+# labels that are two weeks late, and measures the model by the question that a fraud team asks: *if we can check
+# five payments a day, how many frauds do we stop?*
 #
 # ## The data
 #
-# The payments are generated: 120 days of card payments, with rules that make some of them risky. From day 75 on there is a new scam: small purchases of
-# gift cards from new devices.
+# The payments are generated: 120 days of card payments, with rules that make some of them risky. From day 75 on
+# there is a new scam: small purchases of gift cards from new devices.
 
 # %%
 import matplotlib.pyplot as plt
@@ -50,8 +51,9 @@ print(f"\n{len(X):,} payments, {fraud.mean():.1%} of them frauds")
 # %% [markdown]
 # ## Accuracy is the wrong number
 #
-# Suppose for a moment that every label came at once. A model that never says "fraud" is right almost always, so its error says nothing. PR-AUC (average precision) looks at
-# the frauds only: 1 is perfect, and guessing gets the share of frauds.
+# Suppose for a moment that every label came at once. A model that never says "fraud" is right almost always, so
+# its error says nothing. PR-AUC (average precision) looks at the frauds only: 1 is perfect, and guessing gets the
+# share of frauds.
 
 # %%
 for metric in ("error", "pr-auc"):
@@ -61,9 +63,10 @@ for metric in ("error", "pr-auc"):
 # %% [markdown]
 # ## Predict now, learn later
 #
-# The first month is history, and all its labels are known: the model learns it. The next two weeks are left out, since their labels are not complete on the day we start. Then
-# `ask` scores each payment and returns a ticket, and two weeks later the ticket is labelled: `tell` learns it as a fraud if somebody has complained; otherwise it *expires*, and
-# `Pending` learns it as "not a fraud".
+# The first month is history, and all its labels are known: the model learns it. The next two weeks are left out,
+# since their labels are not complete on the day we start. Then `ask` scores each payment and returns a ticket,
+# and two weeks later the ticket is labelled: `tell` learns it as a fraud if somebody has complained; otherwise it
+# *expires*, and `Pending` learns it as "not a fraud".
 
 # %%
 HISTORY, WAIT = 30, 14
@@ -84,8 +87,10 @@ print(f"{model.n_seen_:,} payments learned, {len(model.pending):,} tickets wait 
 # %% [markdown]
 # ## What does the delay cost?
 #
-# The team has time for five payments a day. Which share of the frauds is among the five with the highest probability? Compare with a rule (the five largest amounts) and with a model
-# that gets every label at the end of the day, which no real model can.
+# The team has time for five payments a day. Which share of the frauds is among the five with the highest
+# probability? Compare with a rule (the five largest amounts) and with a model that gets every label at the end of
+# the day, which no real model can.
+
 
 # %%
 def caught(score, checked=5):
@@ -120,12 +125,13 @@ ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
 figure.legend(loc="outside lower center", ncols=3)
 
 # %% [markdown]
-# The grey band is the blind spot: the scam is there and its first labels are not. No model can be better informed; a rule by hand may have to help out for two weeks.
+# The grey band is the blind spot: the scam is there and its first labels are not. No model can be better
+# informed; a rule by hand may have to help out for two weeks.
 #
 # ## A trap: telling frauds early
 #
-# Complaints come within days, so why not tell each fraud at once, and only the silent payments after two weeks? Because the model then hears of nothing but frauds for its first two
-# weeks:
+# Complaints come within days, so why not tell each fraud at once, and only the silent payments after two weeks?
+# Because the model then hears of nothing but frauds for its first two weeks:
 
 # %%
 eager = OnlineBoost("low", random_state=0).fit(X[day < HISTORY], fraud[day < HISTORY])
@@ -143,7 +149,8 @@ for today in range(START, START + 3 * WAIT):
 #
 # ## What has it learned?
 #
-# Which columns matter overall, and why does one payment look suspicious? The contributions add up to the score, in log odds.
+# Which columns matter overall, and why does one payment look suspicious? The contributions add up to the score,
+# in log odds.
 
 # %%
 for name, share in model.importances().items():
@@ -156,8 +163,9 @@ for name, contribution in [*model.explain(X.iloc[[worst]])[0].items()][:4]:
 # %% [markdown]
 # ## Which payments to stop
 #
-# A probability is only half of a decision. With a stopped honest payment costing 5 and a missed fraud costing its amount, stop a payment when the expected loss is larger than the cost of
-# a false alarm. No threshold has to be tuned.
+# A probability is only half of a decision. With a stopped honest payment costing 5 and a missed fraud costing its
+# amount, stop a payment when the expected loss is larger than the cost of a false alarm. No threshold has to be
+# tuned.
 
 # %%
 COST = 5.0
@@ -168,7 +176,10 @@ print(f"without the model: {X['amount'][live].sum():,.0f} lost;  with it: {lost:
 # %% [markdown]
 # ## Next
 #
-# - Tickets survive restarts: keep `bytes(ticket)` in your database, or let `model.save` keep them ([delayed labels](../../docs/delayed-labels.md)).
-# - A fixed recall or a cost per mistake, on the command line: `train --threshold recall=0.9` ([imbalanced data](../../docs/imbalanced-data.md)).
+# - Tickets survive restarts: keep `bytes(ticket)` in your database, or let `model.save` keep them ([delayed
+#   labels](../../docs/delayed-labels.md)).
+# - A fixed recall or a cost per mistake, on the command line: `train --threshold recall=0.9` ([imbalanced
+#   data](../../docs/imbalanced-data.md)).
 # - `ask` and `tell` over HTTP, with a journal that loses nothing: [`onlineboost serve`](../../docs/serving.md).
-# - Your own file: `onlineboost train payments.csv --label fraud --delay-column time --delay 14` measures what the delay costs you.
+# - Your own file: `onlineboost train payments.csv --label fraud --delay-column time --delay 14` measures what the
+#   delay costs you.

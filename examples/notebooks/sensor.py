@@ -1,13 +1,16 @@
 # %% [markdown]
 # # A drifting sensor
 #
-# A gas detector has four cheap sensors. They age, one of them is replaced, and a model that was perfect in January is wrong in June, without any error message. This example watches that happen,
-# lets the model follow, and asks how many reference measurements that takes.
+# A gas detector has four cheap sensors. They age, one of them is replaced, and a model that was perfect in
+# January is wrong in June, without any error message. This example watches that happen, lets the model follow,
+# and asks how many reference measurements that takes.
 #
 # ## The data
 #
-# The readings are generated: 12,000 readings of four sensors and a thermometer. Every sensor has its own response to the gas, loses sensitivity as it ages, and reacts to temperature. At reading
-# 7,000 the best sensor is replaced by one of another make, which reads the other way round. The label is whether the true concentration, from a reference instrument, is above the limit.
+# The readings are generated: 12,000 readings of four sensors and a thermometer. Every sensor has its own response
+# to the gas, loses sensitivity as it ages, and reacts to temperature. At reading 7,000 the best sensor is
+# replaced by one of another make, which reads the other way round. The label is whether the true concentration,
+# from a reference instrument, is above the limit.
 
 # %%
 import matplotlib.pyplot as plt
@@ -43,8 +46,9 @@ print(X.assign(above_limit=alarm).iloc[[0, 1, 6999, 7000, 11999]].to_string())
 # %% [markdown]
 # ## Trained once, or learning on
 #
-# Both models learn the first 2,000 readings. One is then left alone, as models usually are. The other goes on: predict, then learn. `progressive_fit` returns each score from before its label
-# was used, so its mistakes are honest. `on_drift` is called when a member of the ensemble is reset because its error has risen.
+# Both models learn the first 2,000 readings. One is then left alone, as models usually are. The other goes on:
+# predict, then learn. `progressive_fit` returns each score from before its label was used, so its mistakes are
+# honest. `on_drift` is called when a member of the ensemble is reset because its error has risen.
 
 # %%
 START = 2000
@@ -77,12 +81,13 @@ ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
 figure.legend(loc="outside lower center", ncols=3)
 
 # %% [markdown]
-# Ageing is slow, and the model follows it without any alarm. The replacement is sudden: mistakes jump, the drift detector ADWIN notices some hundred readings later, and the members that have
-# become wrong start over.
+# Ageing is slow, and the model follows it without any alarm. The replacement is sudden: mistakes jump, the drift
+# detector ADWIN notices some hundred readings later, and the members that have become wrong start over.
 #
 # ## What has it learned?
 #
-# Importances are shares of the influence on the predictions. After the replacement the model has to find out anew which sensors to trust.
+# Importances are shares of the influence on the predictions. After the replacement the model has to find out anew
+# which sensors to trust.
 
 # %%
 for name, share in model.importances().items():
@@ -91,7 +96,8 @@ for name, share in model.importances().items():
 # %% [markdown]
 # ## How many reference measurements does it take?
 #
-# A reference measurement costs money. Suppose that only every tenth reading has one, or every fiftieth. The model predicts all readings and learns the measured ones.
+# A reference measurement costs money. Suppose that only every tenth reading has one, or every fiftieth. The model
+# predicts all readings and learns the measured ones.
 
 # %%
 for every in (1, 10, 50):
@@ -107,7 +113,11 @@ print(f"no labels      : {wrong['trained once'].mean():.1%} wrong")
 # %% [markdown]
 # ## Next
 #
-# - **Watch the error, not only the alarm.** `model.metrics_.last` is the error of the last 1,000 labelled readings, at any time ([monitoring](../../docs/deployment.md#monitor)).
-# - **Any other classifier** follows drift in the same way inside `Adaptive(model)` ([concept drift](../../docs/concept-drift.md)).
-# - **The concentration itself** instead of a limit: `OnlineBoostRegressor`, as in [demand and its intervals](demand.py).
-# - **In production**: [`onlineboost serve`](../../docs/serving.md) predicts, learns labels when they come, and reports drift to your alerts.
+# - **Watch the error, not only the alarm.** `model.metrics_.last` is the error of the last 1,000 labelled
+#   readings, at any time ([monitoring](../../docs/deployment.md#monitor)).
+# - **Any other classifier** follows drift in the same way inside `Adaptive(model)` ([concept
+#   drift](../../docs/concept-drift.md)).
+# - **The concentration itself** instead of a limit: `OnlineBoostRegressor`, as in [demand and its
+#   intervals](demand.py).
+# - **In production**: [`onlineboost serve`](../../docs/serving.md) predicts, learns labels when they come, and
+#   reports drift to your alerts.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from website import llms, stage
+from website import llms, notebooks, stage
 from website.check import problems
 from website.links import ROOT
 
@@ -22,7 +22,8 @@ COPIED = "*.svg", "*.webp", "figures/*.json", "theory/*.svg", "reproduction/*.js
 
 
 def main() -> None:
-    config, pages = stage.config(), stage.pages()
+    ran = {path: notebooks.run(path)[0] for path in notebooks.paths()}
+    config, pages = stage.config(), stage.pages(ran)
     shutil.rmtree(BUILD, ignore_errors=True)
     folder = BUILD / config["docs_dir"]
     for path, text in pages.items():
@@ -30,6 +31,9 @@ def main() -> None:
     for pattern in COPIED:
         for path in ROOT.glob(f"docs/{pattern}"):
             copy(path, folder / path.relative_to(ROOT / "docs"))
+    for path, outcomes in ran.items():
+        for name, text in notebooks.files(path, outcomes).items():
+            write(folder / "examples" / name, text)
     for path in Path(__file__).parent.glob("assets/*"):
         copy(path, folder / "assets" / path.name)
     write(BUILD / "mkdocs.yml", yaml.safe_dump(config, sort_keys=False))

@@ -13,6 +13,7 @@ OUTSIDE = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
+NOTEBOOKS = "examples/notebooks/"
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 _CODE = re.compile(r"(^```.*?^```$|^ {4}.*?$)", re.S | re.M)
 
@@ -20,9 +21,11 @@ _CODE = re.compile(r"(^```.*?^```$|^ {4}.*?$)", re.S | re.M)
 def staged(path: str) -> str | None:
     """The place in the site of a file of the repository; None for one that is no part of it.
 
-    >>> staged("docs/data.md"), staged("README.md"), staged("tests/vw.py")
-    ('data.md', 'index.md', None)
+    >>> staged("docs/data.md"), staged("README.md"), staged("tests/vw.py"), staged("examples/notebooks/fraud.py")
+    ('data.md', 'index.md', None, 'examples/fraud.md')
     """
+    if path.startswith(NOTEBOOKS) and path.endswith(".py"):
+        return f"examples/{path.removeprefix(NOTEBOOKS).removesuffix('.py')}.md"
     return path.removeprefix("docs/") if path.startswith("docs/") else OUTSIDE.get(path)
 
 

@@ -1,6 +1,7 @@
 """Worked examples: notebooks in Jupytext's percent format (plain Python files), run and made into pages.
 
-A cell begins with ``# %%``. Markdown cells are comments. A cell that shows ``tags=["setup"]`` is folded in the page.
+A cell begins with ``# %%``. Markdown cells are comments. A cell with ``tags=["setup"]``
+is folded in the page.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).parents[2]
-FOLDER = "examples/notebooks"
+from website.links import NOTEBOOKS, ROOT
+
 _CELL = re.compile(r"^# %%[ \t]*(\[markdown\])?[ \t]*(.*)\n", re.M)
 STYLE = {
     "figure.figsize": (6.4, 3.8),
@@ -52,7 +53,7 @@ class Outcome(NamedTuple):
 
 
 def paths() -> list[Path]:
-    return sorted((ROOT / FOLDER).glob("*.py"))
+    return sorted((ROOT / NOTEBOOKS).glob("*.py"))
 
 
 def cells(text: str) -> list[Cell]:
@@ -115,25 +116,24 @@ def _pictures() -> Iterator[tuple[str, str]]:
     plt.close("all")
 
 
-def page(path: Path, outcomes: Sequence[Outcome] = ()) -> str:
-    """The Markdown of the page; without outcomes, the text and the code alone."""
+def page(path: Path, outcomes: Sequence[Outcome] = (), linked: Callable[[str], str] = str) -> str:
+    """The Markdown of the page; without outcomes, the text and the code alone. ``linked`` makes links of its text."""
     parts, shown = [], 0
     found = cells(path.read_text())
     for cell, outcome in zip(found, outcomes or [Outcome()] * len(found), strict=True):
-        parts.append(_of_cell(cell))
+        parts.append(_of_cell(cell) if cell.is_code else linked(cell.text))
         if outcome.printed:
             parts.append(f"```text\n{outcome.printed}\n```")
         for title, _ in outcome.pictures:
             shown += 1
             parts.append(f"![{title}]({picture(path, shown)})")
-    downloads = f"[notebook]({path.stem}.ipynb), [Python file]({path.stem}.py)" if outcomes else ""
-    end = f"*This page is a notebook: its output was made when the site was built.* Download: {downloads}."
-    return "\n\n".join([*parts, end] if outcomes else parts) + "\n"
+    if outcomes:
+        files_ = f"[Jupyter notebook]({path.stem}.ipynb), [Python file]({path.name})"
+        parts.append(f"*This page is a notebook; the output was made with this version of the site.* {files_}.")
+    return "\n\n".join(parts) + "\n"
 
 
 def _of_cell(cell: Cell) -> str:
-    if not cell.is_code:
-        return cell.text
     code = f"```python\n{cell.text}\n```"
     if not cell.is_folded:
         return code
@@ -160,4 +160,6 @@ def jupyter(text: str) -> str:
         for cell in cells(text)
     ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    return json.dumps({"cells": listed, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 4}, indent=1)
+    return json.dumps(
+        {"cells": listed, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 4}, indent=1
+    )

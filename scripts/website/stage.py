@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
 from home import home
 
-from website import citations, commands, environment, model_files
+from website import citations, commands, environment, model_files, notebooks
 from website.api import ERRORS, Reference, page_of
-from website.links import OUTSIDE, ROOT, relinked
+from website.links import NOTEBOOKS, OUTSIDE, ROOT, relinked, staged
 
 _BLOCK = re.compile(r"<!-- (?:end|measurements|[\w ,-]+ from \S+\.py) -->\n?")
 _DOCTEST = re.compile(r"^```python\n(?=>>> )", re.M)
@@ -63,8 +64,8 @@ def api_entries(reference: Reference) -> list[dict[str, Any]]:
     return found
 
 
-def pages() -> dict[str, str]:
-    """The Markdown of every page, by path in the site."""
+def pages(outcomes: Mapping[Path, Sequence[notebooks.Outcome]] | None = None) -> dict[str, str]:
+    """The Markdown of every page, by path in the site; with the outcomes of notebooks, if they were run."""
     reference = Reference()
     address = home((ROOT / "pyproject.toml").read_text())
     made = reference.pages()
@@ -77,6 +78,10 @@ def pages() -> dict[str, str]:
     for source, place in OUTSIDE.items():
         text = (ROOT / source).read_text()
         made[place] = reference.linked(_page(_front(text) if place == HOME else text, source, address))
+    for path in notebooks.paths():
+        source = f"{NOTEBOOKS}{path.name}"
+        text = notebooks.page(path, (outcomes or {}).get(path, ()), lambda part, at=source: relinked(part, at, address))
+        made[str(staged(source))] = reference.linked(text, "../")
     made[HOME] += contents()
     return made
 
