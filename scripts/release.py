@@ -68,7 +68,7 @@ def artefacts(folder: Path = DIST) -> list[Path]:
 def commands(readme: str) -> tuple[str, list[str]]:
     """The first Python example of the README, and its commands from a CSV file to predictions.
 
-    >>> commands("```python\\n>>> 1 + 1\\n2\\n```\\n\\n    onlineboost demo\\n\\n    onlineboost train a.csv  # a file\\n")
+    >>> commands("```python\\n>>> 1 + 1\\n2\\n```\\n\\n    onlineboost demo\\n    onlineboost train a.csv  # a file\\n")
     ('>>> 1 + 1\\n2\\n', ['onlineboost demo', 'onlineboost train a.csv'])
     """
     example = re.search(r"^```python\n(.*?)^```", readme, re.S | re.M)

@@ -52,7 +52,7 @@ def test_the_changelog_has_an_entry(copy):
 def test_every_kind_of_package_is_there(tmp_path):
     names = "a-1-py3-none-any.whl", "a-1-py3-none-manylinux_2_28_x86_64.whl", "a-1.tar.gz"
     for name in names:
-        with pytest.raises(SystemExit, match="expected one sdist, one wheel for any platform, one for this"):
+        with pytest.raises(SystemExit, match="expected one sdist, one wheel for any platform, and one for this"):
             release.artefacts(tmp_path)
         (tmp_path / name).touch()
     assert [path.name for path in release.artefacts(tmp_path)] == [names[1], names[0], names[2]]
