@@ -102,10 +102,10 @@ X, y = load_letter()
 tree = Tree(3)
 committees = {
     "one tree": tree,
-    "21 trees, equal weights": Focus(tree, focus=0),
-    "21 trees, our weights": Focus(tree),
-    "21 trees, too much focus": Focus(tree, focus=2.0),
-    "Online BBM (optimal)": OnlineBBM(tree, gamma=0.1),
+    "21 trees, equal weights": Focus(tree, focus=0, random_state=0),
+    "21 trees, our weights": Focus(tree, random_state=0),
+    "21 trees, too much focus": Focus(tree, focus=2.0, random_state=0),
+    "Online BBM (optimal)": OnlineBBM(tree, gamma=0.1, random_state=0),
 }
 errors = {name: progressive_error(model, X, y) for name, model in committees.items()}
 for name, error in errors.items():
@@ -121,7 +121,7 @@ for name, error in errors.items():
 # it gets harder along the chain. That is boosting at work.
 
 # %%
-model = Focus(tree).fit(X, y)
+model = Focus(tree, random_state=0).fit(X, y)
 for k in (0, 1, 2, 5, 10, 20):
     edge, weight = model.edges_[k], model.weight_sums_[k] / len(y)
     print(f"learner {k + 1:>2}: edge {edge:.2f}, average weight {weight:.2f}  {'#' * int(40 * edge)}")

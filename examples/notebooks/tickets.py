@@ -128,7 +128,9 @@ ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
 ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
 
 # %% [markdown]
-# ## Which queues are confused, and which words decide?
+# ## What has it learned?
+#
+# Which queues does it confuse, and what does it make of single words?
 
 # %%
 guess = model.predict(X[-1000:])  # these messages are learned already: a look at the model, not a score
