@@ -40,7 +40,7 @@ class Slots(NamedTuple):
 
     near: Ints32  # [2 * size] 1 + the slot of a small id, or 0
     table: Ints  # [size] ~id * 2**32 + slot of any other, or 0
-    used: Ints  # [2] number of slots taken; size of the largest table that has had some of them
+    used: Ints  # [1] number of slots taken
     bound: int  # most slots
 
     def derived(self) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ class Slots(NamedTuple):
     def grown(self, n: int) -> Slots:
         """Slots of this bound with ``n`` of them taken, whose arrays are to be filled in."""
         size = size_for(n)
-        return Slots(filled(0, 2 * size, np.int32), filled(0, size, np.int64), np.array([n, size]), self.bound)
+        return Slots(filled(0, 2 * size, np.int32), filled(0, size, np.int64), np.array([n]), self.bound)
 
     def ids(self) -> Ints32:
         """The id of each slot."""
@@ -99,14 +99,13 @@ def _enlarged(slots: Slots) -> Slots:
     size = 2 * slots.table.size
     near = lengthened(slots.near, 2 * size, small_pages=True)
     table = filled(0, size, np.int64)  # takes memory where it is written to
-    if slots.used[1] >= slots.table.size:
-        _move(slots.table, slots.used, near, table)
+    _move(slots.table, int(slots.used[0]), near, table)
     return slots._replace(near=near, table=table)
 
 
 def new_slots(bound: int) -> Slots:
     size = size_for(0)
-    return Slots(filled(0, 2 * size, np.int32), filled(0, size, np.int64), np.zeros(2, np.int64), int(bound))
+    return Slots(filled(0, 2 * size, np.int32), filled(0, size, np.int64), np.zeros(1, np.int64), int(bound))
 
 
 @njit
@@ -181,8 +180,6 @@ def _give_slots(
                 slot = used[0]
                 _put(near, table, shift, id, slot)
                 used[0] = slot + 1
-                if id >= near.size:
-                    used[1] = table.size
                 filling = row if used[0] == bound else -1
             indices[k] = slot
         start = stop
@@ -456,18 +453,21 @@ def _filled(ids: Ints32, size: int) -> tuple[Ints32, Ints]:
 
 
 @njit
-def _move(old: Ints, used: Ints, near: Ints32, table: Ints) -> None:
+def _move(old: Ints, used: int, near: Ints32, table: Ints) -> None:
     """Put the ids of a table into larger arrays, in the order of slots."""
-    ids = np.full(used[0], -1, np.int32)
+    entries = 0
+    for k in range(old.size):
+        entries += old[k] != 0
+    if not entries:
+        return
+    ids = np.full(used, -1, np.int32)
     for k in range(old.size):
         if old[k] != 0:
             ids[old[k] & 0xFFFFFFFF] = ~(old[k] >> 32)
     shift = _shift(table)
-    for slot in range(ids.size):
+    for slot in range(used):
         if ids[slot] >= 0:
             _put(near, table, shift, i64(ids[slot]), slot)
-        if ids[slot] >= near.size:
-            used[1] = table.size
 
 
 @njit
