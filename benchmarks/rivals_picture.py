@@ -50,7 +50,7 @@ def picture(streams: Any) -> Any:
         axes.set_title(
             f"Error against speed: means of {n} public streams, each row predicted, then learned", fontsize=10
         )
-        for label, model in (("the default", EFFORTS[1]), ("its parts alone", "linear"), ("other libraries", "VW")):
+        for label, model in (("the default", EFFORTS[1]), ("its members alone", "linear"), ("other libraries", "VW")):
             axes.scatter([], [], label=label, **_mark(model))
         axes.legend(loc="upper left", frameon=False, fontsize=9)
         _label(figure, axes, found)
