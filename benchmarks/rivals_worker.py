@@ -321,13 +321,19 @@ def _boosted(package: Any, learner: Any) -> Any:
     return package.OnlineBBM(learner, 21, head="stack", random_state=0)
 
 
+def _restarting(model: Any) -> Any:
+    from onlineboost.ensembles.restarting import Restarting
+
+    return Restarting(model)
+
+
 MODELS: dict[str, type[Model]] = {
     "no change": NoChange,
     'OnlineBoost("low")': ours(lambda ob: ob.OnlineBoost("low", random_state=0)),
     "OnlineBoost()": ours(lambda ob: ob.OnlineBoost(random_state=0)),
     'OnlineBoost("high")': ours(lambda ob: ob.OnlineBoost("high", random_state=0)),
     "boosted linear": ours(lambda ob: _boosted(ob, ob.Linear(standardize=True))),
-    "boosted deep trees": ours(lambda ob: ob.ensembles.restarting.Restarting(_boosted(ob, ob.Tree(8, max_mb=512)))),
+    "boosted deep trees": ours(lambda ob: _restarting(_boosted(ob, ob.Tree(8, max_mb=512)))),
     "boosted shallow trees": ours(lambda ob: _boosted(ob, ob.Tree(5, bins=64, max_mb=512))),
     "Newton": ours(lambda ob: ob.Newton(), log_odds=False),
     "naive Bayes": ours(lambda ob: ob.NaiveBayes(), log_odds=False),
