@@ -73,6 +73,16 @@ def test_the_diagram_has_the_members_of_the_default():
     assert sorted(map(kinds.findall, drawn)) == sorted(map(kinds.findall, report.names))
 
 
+def test_lines_that_the_code_names_are_in_the_pseudo_code():
+    page = (ROOT / "docs/algorithms.md").read_text()
+    for section in ("Online BBM", "AdaBoost.OL"):
+        text = page.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+        pseudo, code = re.findall(r"```\w+\n(.*?)```", text, re.S)
+        named = {int(k) for found in re.findall(r"# .*?lines? (\d+)(?: and (\d+))?", code) for k in found if k}
+        assert len(named) > 3
+        assert named <= {int(k) for k in re.findall(r"^ ?(\d+) ", pseudo, re.M)}, section
+
+
 def test_a_block_is_whole_lines_or_a_part_of_a_line(monkeypatch):
     monkeypatch.setattr(pages, "blocks", lambda script: {"n": "7\n"})
     assert pages.rewritten("so <!-- n from a.py --><!-- end --> or") == "so <!-- n from a.py -->7<!-- end --> or"
