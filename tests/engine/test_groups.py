@@ -45,6 +45,7 @@ def divide(monkeypatch):
         monkeypatch.setattr(groups, "balanced", lambda found, seconds, grain: found)
         monkeypatch.setattr(groups, "_MANY_ROWS", 1)
         monkeypatch.setattr(groups, "_ALONE", 1)
+        monkeypatch.setattr(groups, "_LEAST_SECONDS", 0)
         monkeypatch.setattr(groups, "piece_of", lambda seconds: 16)
         for learner in (Learner, Linear):
             monkeypatch.setattr(learner, "grain", 1)
@@ -131,30 +132,70 @@ def test_bounds_of_groups():
 def test_groups_go_side_by_side_where_the_median_of_three_comparisons_is_faster(times, divides):
     choice = Choice()
     for time_ in times:
-        choice.see(1.0, 1.0)
         assert choice.divides and choice.rows_left == 0
         choice.note(time_)
     assert choice.divides is divides
     assert choice.rows_left == groups._DECIDED
 
 
+def test_a_choice_does_not_depend_on_busy_neighbors(rows, monkeypatch):
+    """Comparisons are of processor time: a thread that had to wait is no reason not to divide."""
+    noted, go = [], groups.Group.go
+
+    def late(group, start, stop):
+        time.sleep(0.005)
+        go(group, start, stop)
+
+    monkeypatch.setattr(groups.Group, "go", late)
+    monkeypatch.setattr(Choice, "note", lambda choice, ratio: noted.append(ratio))
+    X, y, _ = rows
+    OnlineBBM(Tree(3), 63, random_state=0, n_jobs=2).fit(np.tile(X, (5, 1)), np.tile(y, 5))
+    assert noted and max(noted) < 2
+
+
 def test_groups_wait_for_busy_neighbors_longer_and_longer():
-    choice, pauses = Choice(), []
-    for _ in range(3):
-        choice.see(1.5, 1.0)
-        choice.note(0.5)
-        assert not choice.divides
-        pauses.append(choice.rows_left)
-        choice.rows_left = 0
-    assert pauses == [groups._PAUSE, 2 * groups._PAUSE, 4 * groups._PAUSE]
-    choice.see(1.0, 1.0)
-    assert choice.divides and choice.pause == groups._PAUSE
+    choice, row = Choice(rows_left=1 << 18), 1e-6
+    first, most = groups._PAUSE_SECONDS
+    waits = []
+    for _ in range(7):
+        assert choice.divides_now
+        choice.see(1.05, row)
+        assert not choice.divides_now
+        waits.append(choice.waits * row)
+        choice.take(choice.end(0, 1 << 20, row))
+        # Few rows tell whether others are still busy.
+        assert choice.end(0, 1 << 20, row) * row == pytest.approx(groups._TRIAL_SECONDS)
+    assert waits == pytest.approx([min(first * 2**k, most) for k in range(7)])
+    choice.see(1.6, row)
+    assert choice.divides_now and choice.end(0, 1 << 20, row) == choice.rows_left
+
+
+def test_little_work_is_not_divided(rows, monkeypatch):
+    """Starting threads for a millisecond would take longer than the work."""
+    started = []
+    monkeypatch.setattr(groups.schedule, "run", lambda *given, **options: started.append(given))
+    monkeypatch.setattr(groups, "timed", lambda run, start, stop: run(start, stop) or 1e-6 * (stop - start))
+    X, y, _ = rows
+    model = OnlineBBM(Linear(), 161, n_jobs=2)
+    for _ in range(5):
+        model.partial_fit(X, y)
+    assert not started
 
 
 def test_a_stage_knows_how_long_it_was_on_a_processor():
     asleep = Stage(lambda k: time.sleep(0.02))
     schedule.run([asleep], 2, 1)
-    assert asleep.seconds > 0.03 > asleep.cpu
+    assert asleep.seconds < 0.02
+    assert asleep.past == schedule.Past(asleep.seconds, 2)
+
+
+def test_the_stage_that_took_longest_before_goes_first():
+    order: list[str] = []
+    past = schedule.Past(1.0, 10), schedule.Past(9.0, 10), schedule.Past(0.1, 10)
+    stages = [Stage(lambda k, name=name: order.append(name), (), one) for name, one in zip("abc", past, strict=True)]
+    schedule.run(stages, 2, 1)
+    assert order == [*"bbaacc"]
+    assert [one.pieces for one in past] == [12, 12, 12]
 
 
 def test_stages_wait_for_those_before_them():

@@ -32,6 +32,8 @@ from onlineboost import (
 )
 from onlineboost.compiled.block import Call
 from onlineboost.datasets import load_letter
+from onlineboost.engine import program
+from onlineboost.engine.program import Program
 from onlineboost.ensembles import restarting, resting
 from onlineboost.ensembles.restarting import Restarting
 from onlineboost.ensembles.stack import new_classes_work, new_scales, new_stack, stack_classes
@@ -151,6 +153,47 @@ def test_batches_files_and_copies_do_not_matter_where_parts_rest(monkeypatch, ro
     for file, model in (("whole", whole), ("parts", parts)):
         model.save(tmp_path / file)
     assert (tmp_path / "whole").read_bytes() == (tmp_path / "parts").read_bytes()
+
+
+class ShortResting(StackedEnsemble):
+    def _rests_on_short_rows(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("features", [8, 40], ids=["slots for all", "slots run out in the midst"])
+def test_threads_go_over_many_rows_where_no_part_can_begin_to_rest(monkeypatch, features):
+    """A decision that is known beforehand is no reason for threads to wait for each other."""
+    monkeypatch.setattr(resting, "LOOK_EVERY", 256)
+    X, y = noise(2400, features)
+    X[:1300, 8:] = 0
+    costly = NaiveBayes(max_slots=16), Perceptron(bits=4)
+    model = ShortResting([Linear(), Perceptron(), *costly], n_always_active=2, random_state=0)
+    runs, taken, run, take_back = [], [], Program.run, program.take_back
+
+    def noted(self, *span):
+        if not self.has_slots:  # as those of replays
+            runs.append(span)
+        run(self, *span)
+
+    monkeypatch.setattr(Program, "run", noted)
+    monkeypatch.setattr(program, "take_back", lambda before: taken.append(before) or take_back(before))
+
+    def learned(model):
+        return [model.progressive_fit(X[some], y[some]).tolist() for some in (slice(1100), slice(1100, None))]
+
+    scores = learned(model)
+    rests, one = model.n_paused_, everything(model)
+    assert len(runs) >= 2400 // 256 and not taken
+    runs.clear()
+    twin = model.clone()
+    twin.n_jobs = 2
+    assert learned(twin) == scores
+    assert everything(twin) == one
+    if features == 8:
+        assert len(runs) == 2
+    else:
+        assert taken and max(stop - start for start, stop in runs) > 256
+    assert (rests > 0) == (features == 40)
 
 
 def test_rows_that_parts_do_not_see_cost_nothing(monkeypatch):

@@ -29,8 +29,10 @@ _PIECE_SECONDS = 1e-3  # that a piece of work should take: long against the chan
 _COMPARISONS = 3
 _ALONE = 256  # rows of a comparison that go as one group; those that go as several take so many seconds
 _COMPARED_SECONDS = 1e-2
-_PAUSE = 1 << 13  # first rows that go as one group while other processes are busy
-_CROWDED = 1.15  # time over processor time, beyond which they are
+_LEAST_SECONDS = 3e-3  # of work that is worth the start of threads
+_LEAST_CORES = 1.15  # that groups side by side must have had, on average; fewer: other processes are busy
+_PAUSE_SECONDS = 0.03, 0.5  # that rows go as one group then, at first and at most
+_TRIAL_SECONDS = 5e-3  # of work that tells whether they are still busy
 _DECIDED = 1 << 18  # rows until the next three
 _WORTH = 0.9  # of the time of one group, which several threads may take
 
@@ -78,22 +80,24 @@ class Groups(Rounds):
             return
         choice, done = self.choice, start
         while done < stop and not self.rows[3]:
-            end = min(done + choice.rows_left, stop)
-            if done == end:
+            if choice.rows_left == choice.waits == 0:
                 done = self._compare(done, stop)
                 continue
-            choice.rows_left -= end - done
-            (self._side_by_side if choice.divides else self._one_by_one)(done, end)
+            alone: float = self.memory["alone"]
+            end = choice.end(done, stop, alone)
+            divides = choice.divides_now and (end - done) * alone >= _LEAST_SECONDS
+            choice.take(end - done)
+            (self._side_by_side if divides else self._one_by_one)(done, end)
             done = end
         self.rows[0], self.rows[1] = start, stop
 
     def _compare(self, start: int, stop: int) -> int:
         """Take some rows through all learners as one group, and some as several; returns the row after them."""
         middle = min(start + _ALONE, stop)
-        alone = timed(self._one_by_one, start, middle) / (middle - start)
+        alone = self.memory["alone"] = timed(self._one_by_one, start, middle) / (middle - start)
         self.memory.setdefault("piece", piece_of(alone / self.node.n_jobs))
         end = min(middle + max(int(_COMPARED_SECONDS / alone), _MANY_ROWS), stop)
-        if self.rows[3] == 0 and end - middle >= _MANY_ROWS:
+        if self.rows[3] == 0 and end - middle >= _MANY_ROWS and (end - middle) * alone >= _LEAST_SECONDS:
             cpu = self._side_by_side(middle, end)
             self.choice.note(cpu / self.node.n_jobs / (end - middle) / alone)
         elif self.rows[3] == 0:
@@ -135,7 +139,9 @@ class Groups(Rounds):
 
         stages = [Work(stage_of(group), (k - 1,) if k else ()) for k, group in enumerate(groups)]
         stages.append(Work(last, (len(groups) - 1,)))
+        began = time.perf_counter()
         schedule.run(stages, -(-(stop - start) // piece), node.n_jobs, ahead=ahead // piece)
+        seconds_passed = time.perf_counter() - began
         for group in groups:
             mine = group.learners
             node.record.edges[mine], node.record.weights[mine] = group.record.edges[mine], group.record.weights[mine]
@@ -144,10 +150,10 @@ class Groups(Rounds):
         seconds[-1] += of_last
         self.rows[2:] = stop, 0
         self.begin()  # if all learners as one group go on, they number rows from here
-        cpu = sum(stage.cpu for stage in stages)
-        self.choice.see(sum(stage.seconds for stage in stages), cpu)
         memory["bounds"] = balanced(bounds, seconds, grain)
         memory["piece"] = piece_of(sum(seconds) / len(seconds) / (stop - start))
+        cpu = sum(seconds)
+        self.choice.see(cpu / seconds_passed, memory["alone"])
         return cpu
 
 
@@ -178,10 +184,10 @@ def balanced(bounds: Sequence[int], seconds: Sequence[float], grain: int) -> lis
 
 
 def timed(run: Callable[[int, int], None], start: int, stop: int) -> float:
-    """The seconds that a call has taken."""
-    began = time.perf_counter()
+    """The processor time that a call has taken: busy neighbors count little."""
+    began = schedule.clock()
     run(start, stop)
-    return time.perf_counter() - began
+    return max(schedule.clock() - began, 1e-9)
 
 
 @dataclass
@@ -189,28 +195,44 @@ class Choice:
     """Whether groups go side by side.
 
     They do, unless the median of three comparisons says that they are hardly faster than one group, as for long sparse
-    rows. While other processes are busy on the same cores they do not: the last group would wait for the slowest.
+    rows. Comparisons are of processor time, which busy neighbors hardly change. But while these leave little more than
+    one core, the rows go as one group: threads would wait for each other.
     """
 
     divides: bool = True
     rows_left: int = 0  # that go this way, until the next comparison
     times: list[float] = field(default_factory=list)  # of a group side by side with others, over that of all as one
-    crowded: bool = False  # others were busy, the last time
-    pause: int = _PAUSE
+
+    waits: int = 0  # rows that go as one group because others are busy
+    pause: float = _PAUSE_SECONDS[0]  # how long, the next time
+
+    @property
+    def divides_now(self) -> bool:
+        return self.divides and not self.waits
+
+    def end(self, start: int, stop: int, alone: float) -> int:
+        """The row until which rows go the same way, if one takes so many seconds as one group."""
+        most = self.waits or self.rows_left
+        if not self.waits and self.pause > _PAUSE_SECONDS[0]:
+            most = min(most, max(int(_TRIAL_SECONDS / alone), _MANY_ROWS))
+        return min(start + most, stop)
+
+    def take(self, n: int) -> None:
+        """So many rows pass."""
+        self.rows_left = max(self.rows_left - n, 0)
+        self.waits = max(self.waits - n, 0)
 
     def note(self, time: float) -> None:
         """Take in a comparison."""
-        if not self.crowded:
-            self.times.append(time)
+        self.times.append(time)
         if len(self.times) == _COMPARISONS:
             self.divides = statistics.median(self.times) <= _WORTH
             self.rows_left, self.times = _DECIDED, []
 
-    def see(self, seconds: float, cpu: float) -> None:
-        """Take in how long stages have taken, and how long of that they were on a processor."""
-        self.crowded = seconds > _CROWDED * cpu
-        if self.crowded:
-            self.divides, self.rows_left, self.times = False, self.pause, []
-            self.pause = min(2 * self.pause, _DECIDED)
+    def see(self, cores: float, alone: float) -> None:
+        """Take in on how many cores groups were side by side."""
+        first, most = _PAUSE_SECONDS
+        if cores < _LEAST_CORES:
+            self.waits, self.pause = int(self.pause / alone), min(2 * self.pause, most)
         else:
-            self.divides, self.pause = True, _PAUSE
+            self.waits, self.pause = 0, first

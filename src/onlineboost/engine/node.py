@@ -38,6 +38,7 @@ class Prepared:
     def __init__(self, root: Node) -> None:
         self.of_thread: Any = threading.local()
         self.states = object()  # changes whenever a state is replaced
+        self.past: dict[int, list[Any]] = {}  # of stages that threads share, by their number: ``schedule.Past``
         for node in root.walk():
             node.prepared = weakref.ref(self)
 
@@ -108,9 +109,18 @@ class Node(Features, ABC):
         """Whether its parts are divided among threads."""
         return self.n_jobs > 1 and len(self.parts) > 1
 
-    def countdown(self) -> int:
-        """Number of rows until the node must be asked (``look``)."""
-        return min((part.countdown() for part in self.parts), default=NEVER)
+    def countdown(self, longest: int = NEVER) -> int:
+        """Number of rows to be learned before the node must be asked (``look``).
+
+        If they have at most ``longest`` entries each, it need not be asked where the answer is known: nothing changes.
+        That holds as long as the rows do not take the last slots (``lacks_slots``).
+        """
+        return min((part.countdown(longest) for part in self.parts), default=NEVER)
+
+    @property
+    def lacks_slots(self) -> bool:
+        """Whether features share slots in so many parts that it may decide otherwise."""
+        return any(part.lacks_slots for part in self.parts)
 
     def look(self) -> None:
         """Make the decisions that are due after so many rows."""

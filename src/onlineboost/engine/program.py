@@ -21,7 +21,7 @@ from onlineboost.data.allocation import zeros
 from onlineboost.data.batch import Batch, Floats, Ints, Ints32, cut
 from onlineboost.engine import schedule
 from onlineboost.engine.node import NEVER, Node, PastAnswers, Prepared
-from onlineboost.engine.slotting import Finder, give_slots, write
+from onlineboost.engine.slotting import Finder, give_slots, slots_of, take_back, write
 from onlineboost.engine.stage import Divider, Stage, Table
 from onlineboost.loop.loop import Mode
 
@@ -159,8 +159,11 @@ class Program:
             self.give_slots(rows)
         if self.as_they_come:
             write(rows, self.rows)
+
+    def tell(self) -> None:
+        """Tell nodes that see rows as they come of those that were loaded."""
         for call in self.notes.values():
-            call.on(rows)
+            call.on(self.loaded)
             call()
 
     def give_slots(self, rows: Batch) -> None:
@@ -177,7 +180,11 @@ class Program:
             stages[0].choose(start, stop)
             stages[0].go()
             return
-        work = [schedule.Stage(_piecewise(stage, start, stop), stage.after) for stage in stages]
+        past = self.prepared.past.setdefault(len(stages), [schedule.Past() for _ in stages])
+        work = [
+            schedule.Stage(_piecewise(stage, start, stop), stage.after, before)
+            for stage, before in zip(stages, past, strict=True)
+        ]
         schedule.run(work, -(-(stop - start) // _PIECE), self.root.n_jobs)
 
     # ---- single rows
@@ -277,13 +284,19 @@ def run_batch(root: Node, batch: Batch, learning: bool) -> Floats:
         stop = min(start + most, size)
         entries = int(batch.indptr[stop] - batch.indptr[start])
         if learning:
-            left = root.countdown()
-            if left <= stop - start:
-                counts = np.cumsum(batch.weight[start:stop] > 0)
-                stop = min(stop, start + int(np.searchsorted(counts, left)) + 1)
+            end = _end(batch, start, stop, root.countdown())
+            skips = root.divides and root.away is None  # fewer cuts, so that threads wait less for each other
+            stop = _end(batch, start, stop, root.countdown(longest)) if skips and end < stop else end
         capacity = most if size - start >= most else 1 << (max(stop - start, 2) - 1).bit_length()
         program = _program(root, LEARNING if learning else ASKING, capacity, entries, longest)
+        before = slots_of(root) if learning and end < stop else []
         program.load(batch, start, stop)
+        if before and root.lacks_slots:
+            take_back(before)
+            program.renew()
+            stop = end
+            program.load(batch, start, stop)
+        program.tell()
         program.run(0, stop - start)
         scores[start : start + program.done] = program.out[: program.done]
         if learning:
@@ -292,6 +305,14 @@ def run_batch(root: Node, batch: Batch, learning: bool) -> Floats:
         start += program.done
         del program  # if the next rows need a larger one, its memory goes first
     return scores
+
+
+def _end(batch: Batch, start: int, stop: int, left: int) -> int:
+    """The row before which learning ends, if so many rows are left to be learned."""
+    if left > stop - start:
+        return stop
+    counts = np.cumsum(batch.weight[start:stop] > 0)
+    return min(stop, start + int(np.searchsorted(counts, left)) + 1)
 
 
 def run_row(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from onlineboost.data.batch import Batch, Floats, Ints, Ints32, cut
 from onlineboost.engine import replay
-from onlineboost.engine.node import Node, PastAnswers, of_part
+from onlineboost.engine.node import NEVER, Node, PastAnswers, of_part
 from onlineboost.engine.replay import Kept, KeptNumbers
 from onlineboost.engine.stage import Stage
 from onlineboost.errors import ParameterError
@@ -83,8 +83,8 @@ class RegressionNode(Node):
     def divides(self) -> bool:
         return super().divides and not self.young
 
-    def countdown(self) -> int:
-        return FIRST - self.n_learned if self.young else min(part.countdown() for part in self.awake())
+    def countdown(self, longest: int = NEVER) -> int:
+        return FIRST - self.n_learned if self.young else min(part.countdown(longest) for part in self.awake())
 
     def look(self) -> None:
         for part in self.awake():

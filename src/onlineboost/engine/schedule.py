@@ -17,14 +17,31 @@ from typing import Any
 _local = threading.local()
 
 
+def _clock() -> Callable[[], float]:
+    """The processor time of a thread, which busy neighbors hardly change; of coarse clocks, time."""
+    fine = hasattr(time, "thread_time") and time.get_clock_info("thread_time").resolution < 1e-4
+    return time.thread_time if fine else time.perf_counter
+
+
+clock = _clock()
+
+
+@dataclass
+class Past:
+    """Processor time of a stage in earlier runs, and the number of pieces of work that it was for."""
+
+    seconds: float = 0.0
+    pieces: int = 0
+
+
 @dataclass
 class Stage:
     """``run(k)`` does the k-th piece of work, when the stages of numbers ``after`` have done it."""
 
     run: Callable[[int], None]
     after: tuple[int, ...] = ()
-    seconds: float = field(default=0.0, init=False)  # that it has taken
-    cpu: float = field(default=0.0, init=False)  # of these, on a processor
+    past: Past = field(default_factory=Past)
+    seconds: float = field(default=0.0, init=False)  # processor time of this run
 
 
 @dataclass
@@ -47,7 +64,7 @@ class _Work:
         try:
             while (number := self._next()) is not None:
                 stage, piece = self.stages[number], self.done[number]
-                start, cpu = time.perf_counter(), time.thread_time()
+                start = clock()
                 try:
                     stage.run(piece)
                 except BaseException as problem:
@@ -56,8 +73,7 @@ class _Work:
                         self.changed.notify_all()
                     return
                 with self.changed:
-                    stage.seconds += time.perf_counter() - start
-                    stage.cpu += time.thread_time() - cpu
+                    stage.seconds += clock() - start
                     self.done[number] += 1
                     self.busy.discard(number)
                     self.changed.notify_all()
@@ -84,8 +100,10 @@ class _Work:
         return within and all(self.done[before] > piece for before in self.stages[number].after)
 
     def _left(self, number: int) -> float:
-        done = self.done[number]
-        return (self.stages[number].seconds / done if done else 1.0) * (self.pieces - done)
+        """Processor time that a stage will still take, by what it took before, in this run and in earlier ones."""
+        done, stage = self.done[number], self.stages[number]
+        known = stage.past.pieces + done
+        return ((stage.past.seconds + stage.seconds) / known if known else 1.0) * (self.pieces - done)
 
 
 def run(stages: Sequence[Stage], pieces: int, threads: int, ahead: int | None = None) -> None:
@@ -100,6 +118,9 @@ def run(stages: Sequence[Stage], pieces: int, threads: int, ahead: int | None = 
     work.help()
     for helper in helpers:
         helper.join()
+    for stage, done in zip(stages, work.done, strict=True):
+        stage.past.seconds += stage.seconds
+        stage.past.pieces += done
     for call in work.later:
         call()
     if work.error is not None:

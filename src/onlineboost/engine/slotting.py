@@ -52,9 +52,8 @@ def give_slots(root: Node, rows: Batch, room: bool = False) -> dict[int, Batch]:
     memory for one committee, all are as they were. With ``room``, learners that make room at the row that needs it do
     so.
     """
-    leaves = [leaf for leaf in root.committees_awake if leaf.slots is not None]
-    before = [(leaf, leaf.committee, leaf.transforms, leaf.slots, leaf.n_slots) for leaf in leaves]
-    found: dict[int, Batch] = {}
+    before = slots_of(root)
+    leaves, found = [leaf for leaf, *_ in before], dict[int, Batch]()
     try:
         for first in leaves:
             key = id(first.slots.used)
@@ -69,11 +68,22 @@ def give_slots(root: Node, rows: Batch, room: bool = False) -> dict[int, Batch]:
                     if room:
                         leaf.replace_if_new(committee=leaf.learner.with_room_for(leaf.committee, found[key])[0])
     except BaseException:
-        for leaf, committee, transforms, slots, size in before:
-            leaf.replace(committee=committee, transforms=transforms, slots=slots)
-            slots.forget(size)
+        take_back(before)
         raise
     return found
+
+
+def slots_of(root: Node) -> list[tuple[Any, ...]]:
+    """Committees with slots that see rows, and what may change with new features."""
+    leaves = [leaf for leaf in root.committees_awake if leaf.slots is not None]
+    return [(leaf, leaf.committee, leaf.transforms, leaf.slots, leaf.n_slots) for leaf in leaves]
+
+
+def take_back(before: list[tuple[Any, ...]]) -> None:
+    """Take slots back that were given since, before a row with them was learned."""
+    for leaf, committee, transforms, slots, size in before:
+        leaf.replace(committee=committee, transforms=transforms, slots=slots)
+        slots.forget(size)
 
 
 def slotted(root: Node, rows: Batch) -> dict[int, Batch]:

@@ -56,6 +56,12 @@ class Rest(NamedTuple):
         look: int = min(look for look in looks if look > learned)
         return max(min(look, end), learned + 1) if end else look
 
+    def may_change(self, longest: int, full: bool) -> bool:
+        """Whether something may be decided on or begin, while rows come that have at most ``longest`` features."""
+        rows, features = self.rows.tolist()
+        long = longest >= LONG_ROW or (rows > 0 and features >= LONG_ROW * rows)
+        return bool(self.clock[2]) or long or (self.short and full)
+
     def decide(self, learned: int, loss: float, light_loss: float, full: bool) -> bool:
         """Decide about the next pause or trial after so many examples; returns whether it begins now.
 

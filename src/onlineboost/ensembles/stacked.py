@@ -10,7 +10,7 @@ import numpy as np
 
 from onlineboost.compiled.block import Call
 from onlineboost.data.batch import Batch, Floats, cut
-from onlineboost.engine.node import Node
+from onlineboost.engine.node import NEVER, Node
 from onlineboost.engine.remote import PartOfEnsemble
 from onlineboost.engine.slotting import give_slots
 from onlineboost.engine.stage import Stage
@@ -76,12 +76,18 @@ class StackedNode(Node):
     def may_be_silent(self, k: int) -> bool:
         return self.may_rest(k)
 
-    def countdown(self) -> int:
-        left: int = min(part.countdown() for part in self.awake())
+    def countdown(self, longest: int = NEVER) -> int:
+        left: int = min(part.countdown(longest) for part in self.awake())
         if self._n_light == len(self.parts):
             return left
         self.due = self.rest.next_stop(self.n_learned)
+        if not self.rest.may_change(longest, self.lacks_slots):
+            return left
         return min(left, self.due - self.n_learned)
+
+    @property
+    def lacks_slots(self) -> bool:
+        return self._n_light < len(self.parts) and all(part.out_of_slots for part in self.parts[self._n_light :])
 
     def look(self) -> None:
         """Pause members, end a pause, or decide about the next one."""
@@ -89,16 +95,14 @@ class StackedNode(Node):
             part.look()
         if self._n_light == len(self.parts) or self.n_learned < self.due:
             return
-        costly = self.parts[self._n_light :]
-        full = all(part.out_of_slots for part in costly)
         losses = float(self.stack.loss[0]), float(self.light.loss[0])
-        began = self.rest.decide(self.n_learned, *losses, full)
+        began = self.rest.decide(self.n_learned, *losses, self.lacks_slots)
         if began and self.away is not None:
             self.bring_back()
             self.away.close()
         if began and not self.rest.resting:
             self.stack.loss[0] = self.light.loss[0] = 0
-            for part in costly:
+            for part in self.parts[self._n_light :]:
                 part.go_to(self.n_learned)
         if began:
             self.replace()
