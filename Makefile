@@ -97,7 +97,7 @@ reproduce: $(DEVELOP)  ## the paper's experiment on the sets in ONLINEBOOST_DATA
 bench: $(DEVELOP)  ## speed beside Vowpal Wabbit and other libraries, time per example; with BASE=<commit>, speed against that commit
 ifdef BASE
 	$(BIN)/python benchmarks/compare.py --base $(BASE)
-	$(BIN)/python benchmarks/threads.py --base $(BASE)
+	$(BIN)/python benchmarks/threads.py
 else
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/streams.py

@@ -156,6 +156,8 @@ def start(folder: Path, name: str) -> Run:
 
 
 def jobs(model: Any, threads: int) -> Any:
+    if not hasattr(model, "n_jobs"):
+        raise TypeError("this commit does not learn on threads")
     model.n_jobs = threads
     return model
 

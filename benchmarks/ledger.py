@@ -4,10 +4,12 @@ A ratio is the time of a case over that of a yardstick, in thousandths: fixed wo
 the same with one thread, in the same run, just before and after. So machines and busy neighbors count little, and
 entries of different days can be compared. Larger ratios are slower. Times are of the processor, but for threads.
 
-    python benchmarks/ledger.py [--commit COMMIT] [--repeats 5] [--only learn] [--without start] [--show] [--draw]
+    python benchmarks/ledger.py [--commit COMMIT] [--fill] [--repeats 5] [--only learn] [--without start]
+    python benchmarks/ledger.py --show | --draw
 
 Prints the cases that are slower than the best entry by more than the spread of both. With --commit, another commit is
-measured, by the same cases; --show measures nothing; --draw makes docs/ledger.svg anew.
+measured, by the same cases; --fill adds to its entry the cases that it does not have yet; --show measures nothing;
+--draw makes docs/ledger.svg anew.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from figures import draw, table
 FIGURES = ROOT / "docs/figures/ledger.json"
 PICTURE = ROOT / "docs/ledger.svg"
 SECONDS = 0.15  # of one timing, about
-LONG = 5.0  # timings that take longer are made twice only
+LONG = 5.0  # calls that take longer are timed twice only
 TOLERANCE = 0.02
 
 
@@ -103,8 +105,8 @@ def compared(worker: Worker, ruler: Worker, name: str, repeats: int) -> list[flo
         once, unit = time_of(worker, name, 1), time_of(ruler, case.yardstick, 1)
     count, units = (max(1, round(SECONDS / seconds)) for seconds in (once, unit / 2))
     items = worker.ask({"case": name, "count": 0})["items"] / ruler.ask({"case": case.yardstick, "count": 0})["items"]
-    ratios = []
-    for _ in range(2 if once > LONG else repeats):
+    ratios = [1e3 * once / items / unit] if once > LONG else []
+    for _ in range(1 if once > LONG else repeats):
         before = time_of(ruler, case.yardstick, units)
         mine = time_of(worker, name, count)
         after = time_of(ruler, case.yardstick, units)
@@ -203,6 +205,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="timings of each case")
     parser.add_argument("--only", default="", help="part of the names of cases; nothing is kept")
     parser.add_argument("--without", nargs="+", default=[], help="parts of the names of cases to leave out")
+    parser.add_argument("--fill", action="store_true", help="measure what the entry of the commit does not have yet")
     parser.add_argument("--show", action="store_true", help="show the last entry beside the best of all others")
     parser.add_argument("--draw", action="store_true", help="draw the picture of all entries")
     options = parser.parse_args()
@@ -214,13 +217,20 @@ def main() -> None:
         show(known[:-1], known[-1]["rows"])
         return
     commit = commit_of(options.commit or "HEAD")
+    mine = next((entry for entry in known if entry["commit"] == commit), None) if options.fill else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         place = check_out(commit, folder)["base" if options.commit else "head"]
         names = [name for name in CASES if options.only in name and not any(p in name for p in options.without)]
+        names = [name for name in names if mine is None or name not in mine["rows"]]
         rows = measure(place, folder, names, options.repeats)
     show(known, rows)
-    if not options.only:
+    if mine is not None:
+        known = entries()  # another process may have written meanwhile
+        mine = next(entry for entry in known if entry["commit"] == commit)
+        mine["rows"] = {name: (mine["rows"] | rows)[name] for name in CASES if name in mine["rows"] or name in rows}
+        FIGURES.write_text(json.dumps(known, indent=1) + "\n")
+    elif not options.only:
         FIGURES.write_text(json.dumps([*known, {"commit": commit, "rows": rows}], indent=1) + "\n")
     sys.exit(1 if fallen(known, rows) else 0)
 

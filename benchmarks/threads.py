@@ -1,106 +1,113 @@
-"""Speed of learning on threads, beside one thread and beside another version of the code, from arrays in memory.
+"""Speed of learning on two threads, beside one thread, from arrays in memory.
 
-The contenders take turns, each in a process of its own; examples per second, medians of six.
+One and two threads take turns within a process, each with a new model; medians of five. "Busy" is the same beside a
+process that spins on one of the cores.
 
-    python benchmarks/threads.py --base COMMIT [--data FOLDER] [--rows 100000]
+    python benchmarks/threads.py [--data FOLDER] [--rows 60000 200000] [--models tree linear]
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
+import gc
+import multiprocessing
 import statistics
-import subprocess
 import sys
-import tempfile
+import time
+import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from onlineboost import Linear, OnlineBBM, OnlineBoost, Tree, datasets
+
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
-from figures import FOLDER, ROOT, add_data, keep, kept, table
+from figures import FOLDER, add_data, begun, keep, kept, table
 
 FIGURES = FOLDER / "threads.json"
 MODELS = {
-    "63 trees of depth 5": ("covtype", "OnlineBBM(Tree(5), 63, random_state=0)"),
-    "63 trees of depth 8": ("covtype", "OnlineBBM(Tree(8), 63, random_state=0)"),
-    "161 linear learners": ("covtype", "OnlineBBM(Linear(), 161)"),
-    "161 linear learners, text": ("rcv1", "OnlineBBM(Linear(), 161)"),
-    "OnlineBoost()": ("covtype", "OnlineBoost(random_state=0)"),
+    "63 trees of depth 8": lambda: OnlineBBM(Tree(8), 63, random_state=0),
+    "63 trees of depth 5": lambda: OnlineBBM(Tree(5), 63, random_state=0),
+    "OnlineBoost()": lambda: OnlineBoost(random_state=0),
+    "161 linear learners": lambda: OnlineBBM(Linear(), 161),
 }
-RUNS = 3  # of two fits each
-WORKER = """
-import json, sys, time, warnings
-import numpy as np
-from onlineboost import *
-from onlineboost import datasets
-warnings.simplefilter("ignore")
-name, model, jobs, rows, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
-X, y = datasets.load(name, folder)
-order = np.random.default_rng(0).permutation(len(y))[:rows]
-X, y = X[order], y[order]
-X = X.toarray().astype(np.float32) if name == "covtype" else X
-def new():
-    made = eval(model)
-    if jobs > 1:
-        made.n_jobs = jobs
-    return made
-new().fit(X[:3000], y[:3000])
-speeds = []
-for _ in range(2):
-    made = new()
-    start = time.perf_counter()
-    made.fit(X, y)
-    speeds.append(len(y) / (time.perf_counter() - start))
-print(json.dumps(speeds))
-"""
+CALLS = {"fit": "fit", "progressive": "progressive_fit", "busy": "fit"}
+REPEATS = 5
+
+
+def seconds(name: str, call: str, threads: int, X: Any, y: Any) -> float:
+    model = MODELS[name]()
+    if threads > 1:
+        model.n_jobs = threads
+    began = time.perf_counter()
+    getattr(model, CALLS[call])(X, y)
+    return time.perf_counter() - began
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+def measure(name: str, call: str, X: Any, y: Any) -> dict[str, list[float]]:
+    """Seconds with one and with two threads, in turns."""
+    for threads in (1, 2):
+        seconds(name, call, threads, X[:3000], y[:3000])
+    gc.collect()
+    gc.freeze()  # collections during a timing look at what it made, not at all of Numba
+    other = multiprocessing.get_context("spawn").Process(target=spin, daemon=True)
+    if call == "busy":
+        other.start()
+    found: dict[str, list[float]] = {"1": [], "2": []}
+    for _ in range(REPEATS):
+        for threads in (1, 2):
+            found[str(threads)].append(seconds(name, call, threads, X, y))
+    if call == "busy":
+        other.kill()
+        other.join()
+    gc.unfreeze()
+    return found
+
+
+def gain(found: dict[str, list[float]]) -> float:
+    return statistics.median(found["1"]) / statistics.median(found["2"])
 
 
 def blocks() -> dict[str, str]:
     found = kept(FIGURES)
-    rows = []
-    for name, speeds in found["speeds"].items():
-        one, two = (statistics.median(speeds[who]) for who in ("1 thread", "2 threads"))
-        rows.append([name, f"{one:,.0f}", f"{two:,.0f}", f"{two / one:.2f}"])
-    head = ["model", "1 thread", "2 threads", "2 threads / 1"]
-    return {"threads": table(head, rows)}
-
-
-def speeds_of(source: Path, name: str, model: str, jobs: int, rows: int, data: Path) -> list[float]:
-    environment = {**os.environ, "PYTHONPATH": str(source), "ONLINEBOOST_QUIET": "1"}
-    arguments = [sys.executable, "-c", WORKER, name, model, str(jobs), str(rows), str(data)]
-    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
-    found: list[float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    sizes, rows = [int(n) for n in found], []
+    last = str(max(sizes))
+    for name in MODELS:
+        speeds = [f"{int(last) / statistics.median(found[last][name]['fit'][n]):,.0f}" for n in ("1", "2")]
+        gains = [f"{gain(found[str(n)][name][call]):.2f}" for call in CALLS for n in sorted(sizes)]
+        rows.append([name, *speeds, *gains])
+    titles = {"fit": "`fit`", "progressive": "`progressive_fit`", "busy": "beside a busy process"}
+    heads = [f"{titles[call]}, {n:,} rows" for call in CALLS for n in sorted(sizes)]
+    return {"threads": table(["model", "examples/s, 1 thread", "2 threads", *heads], rows)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_data(parser)
-    parser.add_argument("--base", required=True, help="commit of the other version")
-    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--rows", type=int, nargs="+", default=[60_000, 200_000])
+    parser.add_argument("--models", nargs="+", default=[""], help="parts of the names of models; the others stay")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        git = ["git", "-C", str(ROOT), "worktree"]
-        subprocess.run([*git, "add", "--quiet", "--detach", f"{folder}/base", options.base], check=True)
-        try:
-            speeds = measure(Path(folder) / "base/src", options.rows, options.data.resolve())
-        finally:
-            subprocess.run([*git, "remove", "--force", f"{folder}/base"], check=True)
-    keep(FIGURES, {"rows": options.rows, "speeds": speeds})
-
-
-def measure(base: Path, rows: int, data: Path) -> dict[str, Any]:
-    """Examples per second of all contenders, which take turns."""
-    contenders = {"before": (base, 1), "1 thread": (ROOT / "src", 1), "2 threads": (ROOT / "src", 2)}
-    speeds: dict[str, Any] = {}
-    for name, (set_, model) in MODELS.items():
-        mine = speeds[name] = {who: [] for who in contenders}
-        for _ in range(RUNS):
-            for who, (source, jobs) in contenders.items():
-                mine[who].extend(speeds_of(source, set_, model, jobs, rows, data))
-        print(name, {who: round(statistics.median(found)) for who, found in mine.items()}, flush=True)
-    return speeds
+    warnings.simplefilter("ignore")
+    X, y = datasets.load("covtype", options.data)
+    order = np.random.default_rng(0).permutation(len(y))
+    kept_before = begun(FIGURES)
+    for n in options.rows:
+        some, labels = X[order[:n]].toarray().astype(np.float32), y[order[:n]]
+        for name in (name for name in MODELS if any(part in name for part in options.models)):
+            mine = kept_before.setdefault(str(n), {}).setdefault(name, {})
+            for call in CALLS:
+                mine[call] = measure(name, call, some, labels)
+            print(n, name, {call: round(gain(one), 2) for call, one in mine.items()}, flush=True)
+    if all(len(each) == len(MODELS) for each in kept_before.values()):
+        keep(FIGURES, kept_before)
+    else:
+        raise SystemExit("not all models were measured: nothing is kept")
 
 
 if __name__ == "__main__":
