@@ -154,7 +154,7 @@ def test_a_choice_does_not_depend_on_busy_neighbors(rows, monkeypatch):
 
 
 def test_groups_wait_for_busy_neighbors_longer_and_longer():
-    choice, row = Choice(rows_left=1 << 18), 1e-6
+    choice, row = Choice(rows_left=1 << 30), 1e-6
     first, most = groups._PAUSE_SECONDS
     waits = []
     for _ in range(7):
@@ -162,12 +162,12 @@ def test_groups_wait_for_busy_neighbors_longer_and_longer():
         choice.see(1.05, row)
         assert not choice.divides_now
         waits.append(choice.waits * row)
-        choice.take(choice.end(0, 1 << 20, row))
+        choice.take(choice.end(0, 1 << 40, row))
         # Few rows tell whether others are still busy.
-        assert choice.end(0, 1 << 20, row) * row == pytest.approx(groups._TRIAL_SECONDS)
+        assert choice.end(0, 1 << 40, row) * row == pytest.approx(groups._TRIAL_SECONDS)
     assert waits == pytest.approx([min(first * 2**k, most) for k in range(7)])
     choice.see(1.6, row)
-    assert choice.divides_now and choice.end(0, 1 << 20, row) == choice.rows_left
+    assert choice.divides_now and choice.end(0, 1 << 40, row) == choice.rows_left
 
 
 def test_little_work_is_not_divided(rows, monkeypatch):
