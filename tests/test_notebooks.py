@@ -133,6 +133,15 @@ def test_examples_are_notebooks_for_jupyter():
         )
 
 
+def test_figures_of_others_are_not_in_a_notebook(tmp_path):
+    from matplotlib import pyplot as plt
+
+    plt.figure()
+    path = tmp_path / "plain.py"
+    path.write_text("# %% [markdown]\n# # Plain\n\n# %%\nprint(1)\n")
+    assert [outcome.pictures for outcome in notebooks.run(path)[0]] == [(), ()]
+
+
 def test_an_error_names_the_line_of_the_file(tmp_path):
     path = tmp_path / "bad.py"
     path.write_text("# %% [markdown]\n# # Bad\n\n# %%\nx = 1\n\n# %%\ny = x\n1 / 0\n")

@@ -78,11 +78,13 @@ def run(path: Path) -> tuple[list[Outcome], dict[str, Any]]:
     Warnings are not shown. An error names the line of the file.
     """
     import matplotlib
+    from matplotlib import pyplot as plt
 
     module = ModuleType(f"notebook_{path.stem}")
     names, done = vars(module), []
     backend = matplotlib.get_backend()
     matplotlib.use("svg")
+    plt.close("all")  # those that others left are not of this notebook
     sys.modules[module.__name__] = module  # dataclasses look for the module of a class
     try:
         with matplotlib.rc_context(STYLE), warnings.catch_warnings():
