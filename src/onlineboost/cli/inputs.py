@@ -26,7 +26,7 @@ class Learned(NamedTuple):
 
 
 class Unfinished(NamedTuple):
-    """What is left of a training that stopped."""
+    """Rest of a training that stopped."""
 
     input: Input | None  # input at which training stopped; None: between two inputs
     rows: int  # rows learned of this input in its unfinished pass

@@ -170,7 +170,7 @@ class Team:
             self._ask(number)
 
     def _give_up(self, failure: Exception, problem: Exception) -> NoReturn:
-        """What was learned since the checkpoint is lost: every later question gets the same error at once."""
+        """Fail every later request at once with the same error: learning since the checkpoint is lost."""
         self._failure = failure
         self.close()
         raise failure from problem

@@ -244,7 +244,7 @@ def _add_up(histogram: Ints, features: Ints, sides: Ints) -> bool:
 
 @lean
 def _find_gains(sums: Ints, found: Floats, all_g: float, all_h: float, l2: float, least: float) -> None:
-    """What is left of a leaf's loss if these sums go left, turned round; 0 where a side has too few rows."""
+    """Score of a split by the sums of its left side, the higher the better; 0 if a side has too few rows."""
     for k in range(sums.size):
         g, h = float(sums[k] >> 32), float(sums[k] & MASK)
         gain = g * g / (h + l2) + (all_g - g) * (all_g - g) / (all_h - h + l2)

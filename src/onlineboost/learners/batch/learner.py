@@ -1,4 +1,4 @@
-"""What batch trees have in common as weak learners: room, classes, files."""
+"""Base class of batch trees as weak learners: room, classes, files."""
 
 from __future__ import annotations
 

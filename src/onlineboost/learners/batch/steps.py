@@ -1,6 +1,6 @@
 """The steps of a training.
 
-Each touches some 100,000 values at most. ``work_until`` takes steps until as much is done as is due. What a step does
+Each touches some 100,000 values at most. ``work_until`` takes steps until as much is done as is due. A step
 depends on nothing but the rows in the memory, so a training that was lost is done again, with the same trees.
 """
 
